@@ -61,7 +61,7 @@ void LatencyKeys::TakeFile(const Transaction& t, std::string& key, const OnName&
   for (const session::NamedHandle& named : accesses_.names()) {
     if (named.handle.empty() || named.name.empty()) continue;
     PutHandle(key, named.handle);
-    on_name(key, {t.reply.frame.number, {reinterpret_cast<const char*>(named.name.data()), named.name.size()}});
+    on_name(key, {t.reply.frame.order(), {reinterpret_cast<const char*>(named.name.data()), named.name.size()}});
     key.clear();
   }
   if (accesses_.accesses().empty()) {

@@ -26,7 +26,7 @@ class FileNames {
   explicit FileNames(uint64_t memory) : budget_(memory), charge_(budget_) {}
 
   struct Name {
-    uint64_t frame = 0;  // where it was seen
+    uint64_t frame = 0;  // where it was seen: its order
     std::string name;
   };
   using Names = std::unordered_map<std::string, Name>;

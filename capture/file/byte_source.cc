@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,6 +48,10 @@ class DescriptorSource final : public ByteSource {
       done += static_cast<size_t>(n);
     }
     return done;
+  }
+  bool Waits(std::chrono::milliseconds patience) const override {
+    pollfd one{fd_, POLLIN, 0};
+    return ::poll(&one, 1, static_cast<int>(patience.count())) == 0;
   }
   const std::string& error() const override { return error_; }
   uint64_t position() const override { return position_; }

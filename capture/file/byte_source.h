@@ -4,6 +4,7 @@
 // another source. Sequential; read in large pieces into memory of the caller's.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,6 +23,8 @@ class ByteSource {
   // Whether what was read can be read again; and does so, from byte `at` on. Returns how many bytes of `out` it filled.
   virtual bool lasts() const { return false; }
   virtual size_t ReadAgain(uint64_t /*at*/, MutableBytes /*out*/) const { return 0; }
+  // Whether Read would wait for who writes, still so after `patience`.
+  virtual bool Waits(std::chrono::milliseconds /*patience*/) const { return false; }
   // For people; empty unless reading failed.
   virtual const std::string& error() const = 0;
 

@@ -42,6 +42,7 @@ class FormatReader : public Reader {
   const std::string& error() const final { return error_; }
   const FrameMemory& memory() const final { return window_.memory(); }
   const Lasting* lasting() const final { return window_.lasting(); }
+  bool Waits(std::chrono::milliseconds patience) const final { return window_.Waits(patience); }
   uint64_t position() const final { return window_.position(); }
   uint64_t size() const final { return window_.size(); }
 

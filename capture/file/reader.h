@@ -5,6 +5,7 @@
 // read through a window of about 1 MiB, unless somebody keeps frames.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -97,6 +98,9 @@ class Reader {
   virtual bool is_slice() const { return false; }
   // The file's format has comments on frames: comment() can be other than empty.
   virtual bool has_comments() const { return false; }
+
+  // Whether ReadFrame would wait for who writes what it reads, still so after `patience`.
+  virtual bool Waits(std::chrono::milliseconds /*patience*/) const { return false; }
 
   // For progress: bytes taken from the file as it is on disk (read ahead by up to 1 MiB), and its size (0 when unknown:
   // standard input).

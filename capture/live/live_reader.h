@@ -2,6 +2,9 @@
 //
 // LiveReader: a live capture as a Reader, so that whatever analyses files analyses live traffic. A thread of its own
 // takes packets from the source to a bounded queue; ReadFrame gives them in order, numbered from 1.
+//
+// Once the time of a packet goes back, packets wait until the newest is 100 ms later, or none came for so long, or the
+// wait takes as many bytes as the queue; those that wait go by their times. Behind a longer step back a clock was set.
 #pragma once
 
 #include <atomic>
@@ -10,7 +13,9 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "capture/times/ordered_reader.h"
 #include "capture/file/reader.h"
 #include "capture/live/packet_queue.h"
 #include "capture/live/source.h"
@@ -22,6 +27,7 @@ struct LiveOptions {
   std::optional<uint64_t> packets;                   // the capture ends after so many
   std::optional<std::chrono::nanoseconds> duration;  // or after this time
   int stop = -1;                                     // or once this descriptor is readable; -1: none
+  Order order = Order::kAuto;                        // of packets whose times go back: as they come, or by time
 };
 
 // What became of the packets.
@@ -60,6 +66,24 @@ class LiveReader final : public Reader {
   void Receive();
   bool Over() const;
   void Finish();
+  // A packet that waits, with its bytes; what is used again.
+  struct Held {
+    Frame frame;
+    std::vector<std::byte> bytes;
+  };
+  // Of one, in a heap.
+  struct Key {
+    uint64_t era = 0, arrival = 0;
+    int64_t time_ns = 0;
+    uint32_t slot = 0;
+    bool operator>(const Key& other) const {
+      if (era != other.era) return era > other.era;
+      return time_ns != other.time_ns ? time_ns > other.time_ns : arrival > other.arrival;
+    }
+  };
+  void Hold(const Packet& packet);
+  bool IsDue() const;
+  Frame Give(const Frame& frame);
 
   PacketSource& source_;
   LiveOptions options_;
@@ -72,6 +96,14 @@ class LiveReader final : public Reader {
   std::thread thread_;
   std::chrono::steady_clock::time_point begin_;
   std::optional<Frame> current_;
+  std::optional<uint32_t> current_slot_;  // that it waited in; nullopt: it is in the queue
+  bool holding_;
+  int64_t newest_ns_ = INT64_MIN;
+  uint64_t era_ = 0, arrivals_ = 0, held_bytes_ = 0;
+  uint16_t clock_ = 0;
+  std::vector<Held> held_;
+  std::vector<uint32_t> free_;
+  std::vector<Key> waiting_;
   uint64_t frames_ = 0, bytes_ = 0;
   std::optional<SourceStats> final_stats_;
   std::string error_;

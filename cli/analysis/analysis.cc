@@ -37,6 +37,27 @@ void ReportDrops(const std::string& name, const FileOutcome& outcome, Diagnostic
 
 std::string DisplayName(const std::string& file) { return file == "-" ? "standard input" : file; }
 
+uint64_t WindowMemory(const CommonOptions& options) { return options.memory / 4; }
+
+capture::Order OrderOf(const CommonOptions& options) {
+  switch (options.order) {
+    case Order::kFile: return capture::Order::kFile;
+    case Order::kTime: return capture::Order::kTime;
+    case Order::kAuto: break;
+  }
+  return capture::Order::kAuto;
+}
+
+std::string DisorderText(const capture::Disorder& disorder) {
+  if (disorder.late == 0) return {};
+  std::string text = Count(disorder.late, "frame");
+  Put(text, " {} behind frames whose times are up to ", disorder.late == 1 ? "stands" : "stand");
+  PutDuration(text, disorder.late_by_ns);
+  Put(text, " later: further than stag looks{}. reordercap (of Wireshark) puts a capture in order",
+      disorder.short_of_memory ? " with this --memory" : "");
+  return text;
+}
+
 clocks::Policy ClocksOf(const CommonOptions& options) {
   switch (options.clocks) {
     case Clocks::kAlign: return clocks::Policy::kAlign;
@@ -71,6 +92,29 @@ void ReportClocks(const std::string& name, uint64_t frames, const capture::Align
                            : "times between the two are left out");
 }
 
+void ReportDisorder(const std::string& name, const FileOutcome& outcome, Output& output) {
+  const capture::Disorder& disorder = outcome.disorder;
+  if (disorder.moved == 0 && disorder.late == 0 && disorder.clocks_set == 0) return;
+  output.Flush();
+  if (disorder.clocks_set > 0)
+    output.diagnostics().Complain("{}: the clock was set back{}: times across that are left out", name,
+                                  disorder.clocks_set == 1 ? "" : " " + Count(disorder.clocks_set, "time"));
+  if (disorder.moved > 0)
+    output.diagnostics().Complain(
+        "{}: {} of {} stand in another order than their times, and are taken in that of "
+        "their times",
+        name, Grouped(disorder.moved), Count(outcome.frames, "frame"));
+  if (disorder.late > 0) output.diagnostics().Complain("{}: {}", name, DisorderText(disorder));
+}
+
+// What a look at the first frames shows, where the file can be opened again and that costs little.
+capture::OrderedReader::Start StartOf(const std::string& file, const CommonOptions& options, capture::Reader& reader) {
+  using Start = capture::OrderedReader::Start;
+  if (options.order != Order::kAuto || options.erspan_time || !reader.lasting()) return Start::kUnknown;
+  const auto again = capture::Reader::Open(file);
+  return again ? capture::OrderedReader::Look(**again) : Start::kUnknown;
+}
+
 // Opens the file and lets `analyze` do the rest.
 template <typename Fn>
 FileOutcome WithReader(const std::string& file, const CommonOptions& options, Output& output, Fn analyze) {
@@ -84,8 +128,12 @@ FileOutcome WithReader(const std::string& file, const CommonOptions& options, Ou
   }
   capture::ErspanReader stamped(**opened, TunnelPortsOf(options));
   capture::Reader& frames = options.erspan_time ? static_cast<capture::Reader&>(stamped) : **opened;
-  capture::AlignedReader reader(frames, ClocksOf(options), TunnelPortsOf(options));
+  capture::OrderedReader ordered(frames, OrderOf(options), WindowMemory(options), StartOf(file, options, frames),
+                                 TunnelPortsOf(options));
+  capture::AlignedReader reader(ordered, ClocksOf(options), TunnelPortsOf(options));
   FileOutcome outcome = analyze(reader, DisplayName(file));
+  outcome.disorder = ordered.disorder();
+  if (!options.quiet && !output.closed()) ReportDisorder(DisplayName(file), outcome, output);
   if (options.erspan_time && !options.quiet && !output.closed()) {
     output.Flush();
     output.diagnostics().Complain("{}: {} of {} have the time that ERSPAN gives them", DisplayName(file),
@@ -171,7 +219,7 @@ FileOutcome Analyze(capture::Reader& reader, const std::string& name, const Comm
   session::Session session(SessionOptionsOf(options, keep_bulk), std::move(observers));
   const auto before_frame = [&clock](const Frame& frame) {
     if (clock.frame == 0) clock.first_time_ns = frame.ref.time_ns;
-    clock.frame = frame.ref.number;
+    clock.frame = frame.ref.order();
   };
   return Run(reader, name, options, output, session, packets, before_frame, [&clock] { clock.over = true; });
 }

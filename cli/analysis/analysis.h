@@ -10,6 +10,7 @@
 
 #include "capture/file/reader.h"
 #include "capture/times/aligned_reader.h"
+#include "capture/times/ordered_reader.h"
 #include "cli/analysis/shard.h"
 #include "cli/base/common_options.h"
 #include "cli/base/output.h"
@@ -25,6 +26,7 @@ struct FileOutcome {
   bool slice = false;   // the file says that it is one
   uint64_t frames = 0;
   int64_t first_time_ns = 0, last_time_ns = 0;  // of the first and the last frame
+  capture::Disorder disorder;
   fabric::DecoderStats decoder;
   session::SessionStats session;
 };
@@ -52,6 +54,12 @@ FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool 
   return Analyze(file, options, keep_bulk, output, std::move(all), packets);
 }
 
+// The bytes that frames may take which wait for others.
+uint64_t WindowMemory(const CommonOptions& options);
+// In which order frames are to be taken.
+capture::Order OrderOf(const CommonOptions& options);
+// What became of frames whose times go back: for people, or empty.
+std::string DisorderText(const capture::Disorder& disorder);
 // How the capture's clocks are to be taken.
 clocks::Policy ClocksOf(const CommonOptions& options);
 // The UDP ports of tunnels.

@@ -16,7 +16,7 @@ namespace stag::cli {
 
 // What the observers of a running analysis may ask.
 struct Clock {
-  uint64_t frame = 0;         // the frame being processed
+  uint64_t frame = 0;         // the frame being processed: its order
   int64_t first_time_ns = 0;  // of the first frame of the file
   bool over = false;          // the last frame was read: what comes now ends what is open
 };

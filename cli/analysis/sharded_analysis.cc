@@ -65,7 +65,7 @@ void ShardedAnalysis::OnEvent(const fabric::Event& event) {
   if (handing_over_) {
     CountIn(part.batches[sealed_ % Shard::kRounds].Add(event, number, frame_ ? frame_->bytes : Bytes{}, *memory_));
   } else {
-    part.shard->clock_ = {event.now.number, first_time_ns_, number >= over_from_};
+    part.shard->clock_ = {event.now.order(), first_time_ns_, number >= over_from_};
     const bool timed = number % kTimedEvery == 0;
     if (timed) timed_ns_ -= now_ns_();
     part.session->OnEvent(event);
@@ -83,7 +83,7 @@ void ShardedAnalysis::OnAside(const fabric::Aside& aside) {
     if (handing_over_) {
       copied += part.batches[sealed_ % Shard::kRounds].Add(aside, number);
     } else {
-      part.shard->clock_ = {aside.frame.number, first_time_ns_, false};
+      part.shard->clock_ = {aside.frame.order(), first_time_ns_, false};
       part.session->OnAside(aside);
     }
   }
@@ -99,7 +99,7 @@ void ShardedAnalysis::OnRecovery(const fabric::Recovery& recovery) {
     part.batches[sealed_ % Shard::kRounds].Add(recovery, number);
     CountIn(0);
   } else {
-    part.shard->clock_ = {recovery.frame.number, first_time_ns_, false};
+    part.shard->clock_ = {recovery.frame.order(), first_time_ns_, false};
     part.session->OnRecovery(recovery);
   }
 }
@@ -263,7 +263,7 @@ void ShardedAnalysis::Work(Part& part, bool last) {
   shard.round_ = part.next % Shard::kRounds;
   part.batches[shard.round_].Give(*part.session, [this, &shard](uint64_t number, const FrameRef& now) {
     shard.number_ = number;
-    shard.clock_.frame = now.number;
+    shard.clock_.frame = now.order();
     shard.clock_.over = number >= over_from_;
   });
   if (!last) return;

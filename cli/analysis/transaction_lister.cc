@@ -228,7 +228,7 @@ std::string TransactionLister::Heading(Format format, const Style& style, bool p
 }
 
 void TransactionLister::OnMessage(const Connection&, const session::Message& message, const Transaction* t) {
-  if (message.role == session::Role::kCall && t) lines_.Open(t->call.frame.number, t->serial);
+  if (message.role == session::Role::kCall && t) lines_.Open(t->call.frame.order(), t->serial);
 }
 
 void TransactionLister::OnTransaction(const Connection& connection, const Transaction& t) {
@@ -237,7 +237,7 @@ void TransactionLister::OnTransaction(const Connection& connection, const Transa
   const bool wanted = proven && filter.HasConnection(connection) && filter.HasRpc(t, clock_.first_time_ns);
   if (!wanted || analysis::IsCut(t)) {
     if (wanted) ++cut_;
-    return lines_.Drop(t.call.frame.number, t.serial);
+    return lines_.Drop(t.call.frame.order(), t.serial);
   }
   ++count_;
   if (t.reply.frame.number != 0 && !session::PhasesOf(t).complete) ++phases_missing_;
@@ -245,10 +245,10 @@ void TransactionLister::OnTransaction(const Connection& connection, const Transa
   if (text) {
     text_.clear();
     TextLine(style_, phases_).Append(text_, t, clock_.first_time_ns);
-    if (options_.sort.empty()) return lines_.Close(t.call.frame.number, t.serial, text_, kNoKey);
+    if (options_.sort.empty()) return lines_.Close(t.call.frame.order(), t.serial, text_, kNoKey);
   }
   const analysis::TransactionRow& row = rows_.Fill(t, clock_.first_time_ns);
-  lines_.Close(t.call.frame.number, t.serial, text ? std::string_view(text_) : formatter_.Format(row),
+  lines_.Close(t.call.frame.order(), t.serial, text ? std::string_view(text_) : formatter_.Format(row),
                formatter_.KeyOf(&row));
 }
 

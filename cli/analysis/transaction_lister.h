@@ -15,8 +15,8 @@
 
 namespace stag::cli {
 
-// A Call opens a place for its line; its end closes it with the line, or drops it. Places are known by the Call's frame
-// and the transaction's serial. `key`: the place of the line among others, where they are sorted.
+// A Call opens a place for its line; its end closes it with the line, or drops it. Places are known by the order of
+// the Call's frame and the transaction's serial. `key`: the place of the line among others, where they are sorted.
 class LineSink {
  public:
   virtual ~LineSink() = default;

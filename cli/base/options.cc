@@ -115,6 +115,7 @@ void AddCaptureInput(CLI::App& command, CommonOptions& options, Formats formats)
   AddOutputOptions(command, options, formats);
   command.add_flag("--progress", options.progress, "Show a bar on stderr when it is a terminal and the work is long");
   AddMemory(command, options);
+  AddOrder(command, options);
   AddChoice<Clocks>(command, "--clocks", options.clocks,
                     {{"auto", Clocks::kAuto}, {"align", Clocks::kAlign}, {"null", Clocks::kNull}},
                     "A capture with two clocks: align their times, null those of the second, or auto (default): align "
@@ -124,6 +125,14 @@ void AddCaptureInput(CLI::App& command, CommonOptions& options, Formats formats)
       "A packet that was captured more than once, as by a mirror of both sides: auto (default), its first copy "
       "counts; keep, each does");
   AddTunnelPorts(command, options);
+}
+
+void AddOrder(CLI::App& command, CommonOptions& options) {
+  AddChoice<Order>(command, "--order", options.order,
+                   {{"auto", Order::kAuto}, {"file", Order::kFile}, {"time", Order::kTime}},
+                   "Frames whose times go back: auto (default), they are taken in order of their times, as far as a "
+                   "second reaches, unless the clock was set; file, as they stand; time, in order of their times, as "
+                   "far as memory reaches");
 }
 
 void AddTunnelPorts(CLI::App& command, CommonOptions& options) {

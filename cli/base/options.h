@@ -115,6 +115,8 @@ enum class Formats : uint8_t { kNone, kLines, kReports, kRows, kTests };
 
 // Adds --format, --color, --quiet, --version.
 void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
+// Adds --order.
+void AddOrder(CLI::App& command, CommonOptions& options);
 // Adds --vxlan-port and --geneve-port.
 void AddTunnelPorts(CLI::App& command, CommonOptions& options);
 // Adds --memory.
@@ -143,7 +145,7 @@ void AddListOptions(CLI::App& command, CommonOptions& options, std::function<con
 inline void AddListOptions(CLI::App& command, CommonOptions& options, const results::RecordInfo& info) {
   AddListOptions(command, options, [&info]() -> const results::RecordInfo& { return info; });
 }
-// Adds FILE..., --progress, --memory, --clocks, --copies, the ports of tunnels and the output options.
+// Adds FILE..., --progress, --memory, --order, --clocks, --copies, the ports of tunnels and the output options.
 void AddCaptureInput(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);
 // The same, and --time.
 void AddCaptureOptions(CLI::App& command, CommonOptions& options, Formats formats = Formats::kLines);

@@ -278,6 +278,7 @@ int RunCapture(const CaptureArguments& options) {
 
   capture::LiveOptions live = options.device.live;
   live.stop = signals.descriptor();
+  live.order = OrderOf(options);
   capture::LiveReader* reader_now = nullptr;
   const auto keep = [&](const Frame& frame, std::string_view comment, bool now) {
     const bool go_on = keeper.Keep(frame, comment, now);
@@ -506,6 +507,7 @@ void AddCapture(CLI::App& app, Run& run) {
   AddWhatToCapture(*command, *options);
   AddFileOptions(*command, *options);
   AddWatchOptions(*command, *options);
+  AddOrder(*command, *options);
   AddTunnelPorts(*command, *options);
   AddOutputOptions(*command, *options, Formats::kRows);
   AddListOptions(*command, *options, results::InfoOf<CaptureDeviceRow>());

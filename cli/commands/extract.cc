@@ -59,7 +59,7 @@ class Extractor final : public session::Observer {
     }
     ExtractedFile* file = store_.Find(server, access.handle);
     if (!file) return;
-    if (file->first.number == 0 || t.call.frame.number < file->first.number) file->first = t.call.frame;
+    if (file->first.number == 0 || t.call.frame.order() < file->first.order()) file->first = t.call.frame;
     constexpr size_t kMaxConnections = 1024;
     if (file->connections.size() < kMaxConnections) file->connections.insert(t.connection);
     if (!access.item || !access.item->complete || !access.payload->complete) {

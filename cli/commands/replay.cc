@@ -275,6 +275,7 @@ void AddReplay(CLI::App& app, Run& run) {
   AddLiveOptions(*command, *options);
   AddLiveOutput(*command, *options);
   AddMemory(*command, *options);
+  AddOrder(*command, *options);
   AddMpi(
       *command, *options,
       "every rank plays it for --connections clients of its own, all from one moment on; rank 0 reports them together");

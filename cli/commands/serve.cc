@@ -272,6 +272,7 @@ void AddServe(CLI::App& app, Run& run) {
       "What is served: see below (default with a FILE: recorded)");
   Reads(command->add_option("FILE", o->file, "recorded: the capture to answer from; - is standard input"))
       ->type_name("");
+  AddOrder(*command, *o);
   AddParsed(
       *command, "--listen", [o](std::string& text) { return TakeAddress(text, 20049, o->listen); }, "[ADDR]:PORT",
       "Where to listen (default: :20049, on every address); port 0: any that is free");

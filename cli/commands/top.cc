@@ -99,6 +99,7 @@ int ShowDevice(const TopArguments& options) {
   };
   capture::LiveOptions live = options.device.live;
   live.stop = signals.descriptor();
+  live.order = OrderOf(options);
   if (!options.quiet) Complain("capturing on {}; Ctrl-C ends", (*source)->name());
   capture::LiveReader reader(**source, live, after, idle);
   reader_now = &reader;

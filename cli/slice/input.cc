@@ -95,9 +95,13 @@ FileOutcome SliceInput::Analyze(const CommonOptions& options, Clock& clock, Outp
     output.diagnostics().ComplainText(outcome.trouble);
     return outcome;
   }
-  capture::AlignedReader aligned(**reader, ClocksOf(options), TunnelPortsOf(options));
+  capture::OrderedReader ordered(**reader, OrderOf(options), WindowMemory(options),
+                                 capture::OrderedReader::Start::kUnknown, TunnelPortsOf(options));
+  capture::AlignedReader aligned(ordered, ClocksOf(options), TunnelPortsOf(options));
   SomeFrames some(aligned, std::move(wants));
-  return cli::Analyze(some, name_, options, false, clock, output, std::move(observers), packets);
+  FileOutcome outcome = cli::Analyze(some, name_, options, false, clock, output, std::move(observers), packets);
+  outcome.disorder = ordered.disorder();
+  return outcome;
 }
 
 }  // namespace stag::cli

@@ -333,6 +333,8 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
   wrong_left_out_ = gatherer_->wrong_left_out();
   span_ns_ = gatherer_->span_ns();
   if (!options.quiet && outcome_.opened && !output.closed()) ReportWhatIsMissing(output.diagnostics());
+  if (const std::string disorder = DisorderText(outcome_.disorder); !disorder.empty())
+    wrong_.push_back({.kind = "disorder", .blames = analysis::Blame::kCapture, .text = disorder + '.'});
   gatherer_->Give(connections_, wrong_);
   std::ranges::stable_sort(wrong_, {}, &Wrong::rank);
 }

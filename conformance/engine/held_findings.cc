@@ -12,7 +12,7 @@ namespace {
 // Whether the offender's side, by what it acknowledged since, shows that it had received nothing from the other side
 // that the capture lost.
 bool ShowsReceipt(const Connection& connection, Side absent, const Finding& finding) {
-  return connection.info.acknowledged_in[1 - absent] >= finding.frame.number;
+  return connection.info.acknowledged_in[1 - absent] >= finding.frame.order();
 }
 
 bool Advertises(const rpcrdma::Header& header, uint32_t handle) {
@@ -132,7 +132,8 @@ void HeldFindings::Excuse(Explains explains) {
 
 // A Reply that waited for its Call comes late, and was sent before what happened meanwhile.
 void HeldFindings::OnHeard(const Connection& connection, Side side, const FrameRef& frame) {
-  Settle(connection, [&](const Held& held) { return held.side == side && held.finding.frame.number <= frame.number; });
+  Settle(connection,
+         [&](const Held& held) { return held.side == side && held.finding.frame.order() <= frame.order(); });
 }
 
 void HeldFindings::OnAcknowledged(const Connection& connection) {
@@ -168,7 +169,7 @@ void HeldFindings::OnEnd(const Connection& connection) {
   const bool whole = connection.setup_seen && !connection.lossy;
   if (whole && connection.close_reason != fabric::CloseReason::kEvicted) {
     Settle(connection, [&](const Held& held) {
-      const bool performed = connection.info.acknowledged_in[held.side] >= held.finding.frame.number;
+      const bool performed = connection.info.acknowledged_in[held.side] >= held.finding.frame.order();
       return disconnected_[held.side] && held.handle && !performed;
     });
   }

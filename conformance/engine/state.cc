@@ -76,7 +76,7 @@ bool Overlap(const session::SegmentRecord& a, const session::SegmentRecord& b) {
 bool SawResponder(const Connection& connection, const RuleState& state, const Transaction& call) {
   if (connection.disturbed || call.disturbed) return false;
   const uint64_t heard = state.heard[1 - call.requester];
-  return connection.setup_seen || (heard != 0 && heard < call.call.first_frame.number);
+  return connection.setup_seen || (heard != 0 && heard < call.call.first_frame.order());
 }
 
 uint64_t HashOf(Bytes bytes) {
@@ -134,10 +134,10 @@ void RuleState::Before(const fabric::Event& event) {
   refused_send = nullptr;
   refused_operation = nullptr;
   refusals.clear();
-  const uint64_t frame = nak.refused.number;
+  const uint64_t frame = nak.refused.number, order = nak.refused.order();
   for (size_t i = 0; i < sends.size() && frame != 0; ++i) {
     const RecentSend& send = sends.FromEnd(i);
-    if (send.from != event.from && send.first_frame <= frame && frame <= send.frame) {
+    if (send.from != event.from && send.begin <= order && order <= send.end) {
       refused_send = &send;
       return;
     }
@@ -211,7 +211,8 @@ void RuleState::After(const Connection& connection, const Message& message, cons
     grown_ = true;
   RecentSend& send = sends.Add();
   send.frame = message.frame.number;
-  send.first_frame = message.first_frame.number;
+  send.begin = message.first_frame.order();
+  send.end = message.frame.order();
   send.xid = header.xid;
   send.has_xid = header.words > 0;
   send.from = message.from;
@@ -229,7 +230,7 @@ void RuleState::After(const Connection& connection, const Message& message, cons
     send.invalidates_own = std::ranges::any_of(transaction->call.segments, [&](const session::SegmentRecord& s) {
       return s.segment.handle == *message.invalidated;
     });
-  Heard(message.from, message.first_frame.number);
+  Heard(message.from, message.first_frame.order());
 
   if (header.words >= 2 && header.vers == rpcrdma::kVersion1) used_version1[message.from] = true;
 
@@ -351,7 +352,7 @@ void RuleState::NoteWrite(const session::RdmaOperation& operation, Facts facts) 
 
 void RuleState::After(const session::RdmaOperation& operation, Facts facts) {
   const fabric::Event& event = *operation.event;
-  Heard(event.from, event.frame.number);
+  Heard(event.from, event.frame.order());
   if (event.kind() == fabric::EventKind::kWrite) NoteWrite(operation, facts);
   if (operation.transaction && operation.retired) late_serial = operation.transaction->serial;
   if (event.kind() == fabric::EventKind::kReadResponse) return;

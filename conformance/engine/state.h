@@ -22,7 +22,8 @@
 namespace stag::conformance {
 
 struct RecentSend {
-  uint64_t frame = 0, first_frame = 0;
+  uint64_t frame = 0;
+  uint64_t begin = 0, end = 0;  // of its frames: their order
   uint32_t xid = 0;
   session::Side from = 0;
   session::Role role = session::Role::kUnknown;
@@ -152,7 +153,7 @@ struct RuleState {
   std::array<FlowState, 2> flow;          // by requesting side
   std::array<ReadQueue, 2> reads;         // by reading side
   std::array<WriteInProgress, 2> writes;  // by writing side
-  std::array<uint64_t, 2> heard{};        // the first frame with data from each side
+  std::array<uint64_t, 2> heard{};        // the first frame with data from each side: its order
   bool forward_reply = false;             // the server has answered the client
   // The upper layer has set up backward calls (NFSv4.1 CREATE_SESSION, BIND_CONN_TO_SESSION); nullopt: it may have, in
   // results that could not be followed.

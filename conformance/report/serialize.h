@@ -26,8 +26,8 @@ void Serialize(Archive& archive, const conformance::RuleInfo*& v) {
 
 template <typename Fn>
 void Members(FrameRef& v, Fn fn) {
-  auto& [number, time_ns, timed] = v;
-  fn(number, time_ns, timed);
+  auto& [number, time_ns, timed, clock, moved] = v;
+  fn(number, time_ns, timed, clock, moved);
 }
 template <typename Fn>
 void Members(Address& v, Fn fn) {

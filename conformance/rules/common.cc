@@ -50,10 +50,10 @@ Outcome Undecoded(const Context& c) {
 
 bool CallCameFirst(const ReplyContext& c) {
   const session::CallHalf& call = c.transaction.call;
-  if (call.frame.number > c.message.frame.number) return false;
+  if (call.frame.order() > c.message.frame.order()) return false;
   for (size_t i = 0; i < c.state.operations.size(); ++i) {
     const RecentOperation& o = c.state.operations.FromEnd(i);
-    if (o.inside || o.from == c.transaction.requester || o.frame.number > call.frame.number) continue;
+    if (o.inside || o.from == c.transaction.requester || o.frame.order() > call.frame.order()) continue;
     const auto is_its = [&o](const Segment& s) { return s.handle == o.handle; };
     if (std::ranges::any_of(call.header.segments, is_its) ||
         std::ranges::any_of(call.header.reads, is_its, &rpcrdma::ReadSegment::target))

@@ -26,12 +26,21 @@ struct FrameRef {
   // False: the frame was stamped by another clock than the capture's, and nobody knows when it was. `time_ns` is that
   // of the last frame before it whose time is known.
   bool timed = true;
+  // Frames before and after a clock was set have other values here.
+  uint16_t clock = 0;
+  // How far behind its place in the file the frame was delivered, or, negative, before it.
+  int32_t moved = 0;
+
+  // Counts frames as they are delivered: the earlier of two has the lower one. Numbers are for people.
+  uint64_t order() const { return number + static_cast<uint64_t>(static_cast<int64_t>(moved)); }
 };
 
 // Nanoseconds from one frame to a later one; nullopt: one of them is not there (number 0) or has no time, or the clock
-// went back between them.
+// went back between them, or was set.
 inline std::optional<int64_t> Elapsed(const FrameRef& from, const FrameRef& to) {
-  if (from.number == 0 || to.number == 0 || !from.timed || !to.timed || to.time_ns < from.time_ns) return std::nullopt;
+  if (from.number == 0 || to.number == 0 || !from.timed || !to.timed || to.time_ns < from.time_ns ||
+      from.clock != to.clock)
+    return std::nullopt;
   return to.time_ns - from.time_ns;
 }
 

@@ -140,13 +140,13 @@ void IbConnection::NoteReceipt(const RcPacket& p) {
   SideState& s = side_[p.requester()];
   if (s.acknowledged_known && PsnDistance(p.psn(), s.acknowledged) <= 0) {
     // Unless nothing came between them.
-    if (p.psn() == s.acknowledged && context_.Follows(info.acknowledged_in[p.from], p.frame.number))
-      info.acknowledged_in[p.from] = p.frame.number;
+    if (p.psn() == s.acknowledged && context_.Follows(info.acknowledged_in[p.from], p.frame.order()))
+      info.acknowledged_in[p.from] = p.frame.order();
     return;
   }
   s.acknowledged_known = true;
   s.acknowledged = p.psn();
-  info.acknowledged_in[p.from] = p.frame.number;
+  info.acknowledged_in[p.from] = p.frame.order();
   info.sends_received[p.from] = s.sends.Acknowledge([&p](uint32_t end) { return PsnDistance(p.psn(), end) >= 0; });
 }
 
@@ -240,7 +240,7 @@ void IbConnection::AppendSend(SideState& s, const RcPacket& p) {
 }
 
 void IbConnection::EmitSend(SideState& s, const RcPacket& p) {
-  info.acknowledged_right_before[p.from] = context_.Follows(info.acknowledged_in[p.from], s.send.first_frame.number);
+  info.acknowledged_right_before[p.from] = context_.Follows(info.acknowledged_in[p.from], s.send.first_frame.order());
   EventOf<Send> event(info, p.from, s.send.first_frame, p.frame);
   Send& send = event.rest();
   send.bytes = s.send.active ? Bytes(s.send.bytes) : p.data;

@@ -62,7 +62,7 @@ bool Answers(const Flow& candidate, const RcPacket& p, size_t& scan) {
 }  // namespace
 
 IbLink::IbLink(TrackerContext& context, HoldPool& pool, IbOriginals& originals)
-    : charge(context.budget(), kLinkCost), connection(context, pool, originals), since(context.now().number) {}
+    : charge(context.budget(), kLinkCost), connection(context, pool, originals), since(context.now().order()) {}
 
 size_t FlowKeyHash::operator()(const FlowKey& key) const {
   return static_cast<size_t>(MixHash(MixHash(key.destination_qp, key.source), key.destination));
@@ -199,7 +199,7 @@ void IbFlows::Pair(Flow& a, Flow& b) {
     // No connection yet: side 0 is whose request was seen first.
     auto first_request = [](const Flow& f) {
       for (const HeldPtr& held : f.held)
-        if (!held->packet.info->response) return held->packet.frame.number;
+        if (!held->packet.info->response) return held->packet.frame.order();
       return UINT64_MAX;
     };
     Flow& first = first_request(b) < first_request(a) ? b : a;
@@ -245,8 +245,9 @@ void IbFlows::Feed(IbLink& link) {
     std::vector<HeldPtr>().swap(flow->held);
     flow->held_bytes = 0;
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const HeldPtr& a, const HeldPtr& b) { return a->packet.frame.number < b->packet.frame.number; });
+  std::stable_sort(all.begin(), all.end(), [](const HeldPtr& a, const HeldPtr& b) {
+    return a->packet.frame.order() < b->packet.frame.order();
+  });
   for (HeldPtr& held : all) {
     link.connection.OnHeldPacket(held->packet);
     pool_.Keep(std::move(held));

@@ -89,8 +89,8 @@ struct IbLink {
   std::array<Flow*, 2> flow{};
   CmExchange exchange;
   bool disconnecting = false;
-  uint64_t since = 0;  // the number of the frame that it was made in
-  uint64_t last_frame() const { return std::max(since, connection.last_frame().number); }
+  uint64_t since = 0;  // the frame that it was made in: its order
+  uint64_t last_frame() const { return std::max(since, connection.last_frame().order()); }
   bool complete() const { return flow[0] != nullptr && flow[1] != nullptr; }
 };
 

@@ -326,7 +326,7 @@ FrameRef IbConnection::ReceiptOf(const Block& block, const RcPacket& waiting) co
   FrameRef first = ProvesReceipt(block, waiting) ? waiting.frame : FrameRef{};
   for (const HeldPtr& held : queue_) {
     const RcPacket& p = held->packet;
-    if ((first.number == 0 || p.frame.number < first.number) && ProvesReceipt(block, p)) first = p.frame;
+    if ((first.number == 0 || p.frame.order() < first.order()) && ProvesReceipt(block, p)) first = p.frame;
   }
   return first;
 }

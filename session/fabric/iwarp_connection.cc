@@ -315,7 +315,7 @@ void IwarpConnection::Deliver(Direction d) {
 
 void IwarpConnection::NoteReceipt(Direction d, const TcpPiece& piece) {
   if (WaitsFor(d, piece)) return;
-  info_.acknowledged_in[side(d)] = piece.frame.number;
+  info_.acknowledged_in[side(d)] = piece.frame.order();
   info_.sends_received[side(d)] = peer(d).sends.Acknowledge([&piece](uint64_t end) { return piece.ack >= end; });
 }
 
@@ -392,7 +392,7 @@ bool IwarpConnection::Search(Direction d, bool final) {
     if (!followed_) Follow(syn_sender_ ? *syn_sender_ : first_is_passive ? 1 : 0, syn_sender_.has_value());
     FrameRef frame = half.tcp.front().frame;
     const TcpStream& other = peer(d).tcp;
-    if (!other.empty() && other.front().frame.number < frame.number) frame = other.front().frame;
+    if (!other.empty() && other.front().frame.order() < frame.order()) frame = other.front().frame;
     EmitOpened(active_, frame);
     rdmap_.OnLost(side(d));  // what came before is not known
     return true;
@@ -416,7 +416,7 @@ bool IwarpConnection::Search(Direction d, bool final) {
 
 bool IwarpConnection::DeliverOne() {
   const bool ready[2] = {IsReady(0), IsReady(1)};
-  const auto frame = [&](Direction d) { return half_[d].tcp.front().frame.number; };
+  const auto frame = [&](Direction d) { return half_[d].tcp.front().frame.order(); };
   const bool can[2] = {ready[0] && !WaitsFor(0, half_[0].tcp.front()), ready[1] && !WaitsFor(1, half_[1].tcp.front())};
   if (can[0] && can[1]) {
     Deliver(frame(1) < frame(0) ? 1 : 0);

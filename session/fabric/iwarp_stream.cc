@@ -246,7 +246,7 @@ void IwarpConnection::OnFpdu(Direction d, uint64_t begin, Bytes stream, const iw
   }
   if (fpdu.ulpdu_length == 0) return;  // RFC 6581: a ready-to-receive indication can be an empty FPDU
   if (!rdmap_.sending(side(d)))        // what comes may begin one
-    info_.acknowledged_right_before[side(d)] = shared_.context.Follows(info_.acknowledged_in[side(d)], first.number);
+    info_.acknowledged_right_before[side(d)] = shared_.context.Follows(info_.acknowledged_in[side(d)], first.order());
   const bool understood = rdmap_.OnUlpdu(side(d), fpdu.ulpdu, fpdu.ulpdu_length, missing, first, last);
   while (half.sends.sent() < rdmap_.sends(side(d))) half.sends.Add(half.tcp.next());
   // A boundary that was found, not counted, may have been none.

@@ -44,8 +44,8 @@ class TrackerContext {
 
   // The frame being processed is a copy of an earlier one, and is dropped.
   void NoteCopy() {
-    if (last_copy_ + 1 != now_.number) first_copy_ = now_.number;
-    last_copy_ = now_.number;
+    if (last_copy_ + 1 != now_.order()) first_copy_ = now_.order();
+    last_copy_ = now_.order();
   }
   // Whether `later` comes right behind `earlier`, but for copies.
   bool Follows(uint64_t earlier, uint64_t later) const {

@@ -54,7 +54,7 @@ struct SideCounters {
 struct Coverage {
   uint64_t gaps = 0;     // times that numbers of its packets are missing: PSNs of its requests, bytes of its stream
   uint64_t unclear = 0;  // times that packets are there of which nothing tells which message they are
-  uint64_t gap_in = 0;   // the number of the newest frame that shows one of both
+  uint64_t gap_in = 0;   // the newest frame that shows one of both: its order
   FrameRef last;         // its newest frame, of those with events
   FrameRef before_gap;   // the same, before the newest of both
   // Of a connection that has closed.

@@ -48,7 +48,7 @@ void CreditHistory::OnMessage(const Connection& connection, const Message& messa
   Heard(connection, *history, message.from);
   const size_t place = history->sent_count++ % kSent;
   if (place == history->sent.size()) history->sent.emplace_back();
-  history->sent[place] = {message.first_frame.number, message.frame.number, message.header.xid,
+  history->sent[place] = {message.first_frame.order(), message.frame.order(), message.header.xid,
                           message.role == Role::kCall, message.from};
 
   const bool answer = message.role == Role::kReply || message.role == Role::kError;
@@ -111,8 +111,8 @@ void CreditHistory::OnNak(const Connection& connection, const fabric::Event& eve
   }
   const Sent* refused = nullptr;
   for (const Sent& sent : history->sent)
-    if (sent.frame != 0 && sent.from != event.from && sent.first_frame <= nak.refused.number &&
-        nak.refused.number <= sent.frame)
+    if (sent.frame != 0 && sent.from != event.from && sent.first_frame <= nak.refused.order() &&
+        nak.refused.order() <= sent.frame)
       refused = &sent;
   // A Call belongs to its sender's direction, a Reply to its receiver's.
   const Side requester = refused ? (refused->call ? refused->from : event.from) : connection.client;

@@ -33,14 +33,14 @@ void Session::Impl::OnEvent(const Event& event) {
   ConnectionState& state = Find(event);
   Connection& connection = state.connection;
   connection.now = now = event.now;
-  if (event.frame.number > connection.last_frame.number) connection.last_frame = event.frame;
+  if (event.frame.order() > connection.last_frame.order()) connection.last_frame = event.frame;
 
   connection.info.acknowledged_in = event.connection->acknowledged_in;
 
   const EventKind kind = event.kind();
   if (state.early.waiting) {
     const Event& early = state.early.event;
-    const bool sure = connection.info.acknowledged_in[early.from] >= early.frame.number;
+    const bool sure = connection.info.acknowledged_in[early.from] >= early.frame.order();
     const bool ends = kind == EventKind::kSetup && EndsMessages(event.setup().message);
     if (sure || ends || (kind != EventKind::kSend && --state.early.patience == 0)) FlushEarly(state);
   }
@@ -229,8 +229,8 @@ void Session::Impl::Forget(ConnectionState& state, TransactionEntry& entry) {
 // First storage that is not in use, then transactions that have ended, then the oldest that have not, but one.
 void Session::Impl::GiveUp() {
   pool.DropSpare();
-  if (budget.over() && now.number >= trimmed_in + open) {  // so that it costs no more than the frames
-    trimmed_in = now.number;
+  if (budget.over() && now.order() >= trimmed_in + open) {  // so that it costs no more than the frames
+    trimmed_in = now.order();
     for (const std::unique_ptr<ConnectionState>& state : connections) {
       if (!state) continue;
       for (size_t side = 0; side < 2; ++side) {

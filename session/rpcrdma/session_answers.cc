@@ -43,7 +43,7 @@ void Session::Impl::MissAnswers(ConnectionState& state, Side from, const FrameRe
                                 const FrameRef& acknowledged) {
   Coverage& coverage = state.connection.coverage[from];
   coverage.before_gap = coverage.last;
-  coverage.gap_in = std::max(coverage.gap_in, frame.number);
+  coverage.gap_in = std::max(coverage.gap_in, frame.order());
   const Side requester = Side(1 - from);
   // Those that are older have missed something before.
   for (TransactionEntry* entry = state.live.newest(); entry && entry->serial > state.missing_serial[from];
@@ -105,7 +105,7 @@ Answer Session::Impl::AnswerOf(const Connection& connection, const TransactionEn
   if (entry.outcome == Outcome::kReplied || entry.outcome == Outcome::kErrored) return Answer::kCaptured;
   // Events of the two sides may come in another order than their frames, where the order of one is lost. One that was
   // given up for lack of memory may yet be answered.
-  const bool gap = connection.coverage[1 - entry.requester].gap_in > entry.call.frame.number;
+  const bool gap = connection.coverage[1 - entry.requester].gap_in > entry.call.frame.order();
   if (entry.answer_may_be_missing || gap || entry.outcome == Outcome::kEvicted || connection.one_sided() ||
       connection.sampled())
     return Answer::kNotCaptured;

@@ -281,7 +281,7 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   if (entry.read_missing == 0) CompleteCall(state, entry);
 
   // The events of the other side came first, where the order of the two is lost.
-  if (connection.coverage[1 - requester].gap_in > entry.call.frame.number) DoubtAnswer(state, entry, {});
+  if (connection.coverage[1 - requester].gap_in > entry.call.frame.order()) DoubtAnswer(state, entry, {});
   if (state.early.waiting && state.early.xid == header.xid && state.early.event.from != requester) FlushEarly(state);
 }
 
@@ -429,7 +429,7 @@ void Session::Impl::Orphan(ConnectionState& state, const Event& event) {
 bool Session::Impl::MayPrecedeItsCall(const ConnectionState& state) const {
   const Connection& connection = state.connection;
   return connection.setup_seen && !connection.lossy && !message.repeated && !state.early.waiting &&
-         connection.info.acknowledged_in[message.from] < message.frame.number;
+         connection.info.acknowledged_in[message.from] < message.frame.order();
 }
 
 void Session::Impl::Keep(ConnectionState& state, const Event& event) {
