@@ -16,6 +16,8 @@ constexpr size_t kFlows = 1024;
 constexpr size_t kOpenSteps = 8;
 // A step is of another kind than one that is so many times as long.
 constexpr int64_t kAlike = 8;
+// So many frames behind a step are not a few that are late.
+constexpr uint64_t kFew = 8;
 
 // Times are within 63 bits: so are their differences.
 int64_t Distance(int64_t a, int64_t b) { return a > b ? a - b : b - a; }
@@ -236,7 +238,7 @@ bool OrderedReader::WasSet(const Step& step) const {
   // One frame that is late, or early.
   if (step.frames < 2 && (step.size_ns <= span_ns_ || step.gap_ns)) return false;
   if (step.second_ns <= step.time_ns) return false;
-  if (step.gap_ns && *step.gap_ns >= step.size_ns / 2) return false;  // and back
+  if (step.frames < kFew && step.gap_ns && *step.gap_ns >= step.size_ns / 2) return false;  // and back
   const auto alike = [&](const Step& other) {
     return other.number != 0 && other.size_ns >= step.size_ns / kAlike &&
            Distance(other.time_ns, step.time_ns) <= 2 * (kSpanNs + step.size_ns);
