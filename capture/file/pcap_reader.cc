@@ -67,6 +67,28 @@ class PcapReader final : public FormatReader {
     return Give(record, ahead.first(record_header_ + record.captured), frame);
   }
 
+  // Records that are whole in the window need no more than a look.
+  bool GoesBack(size_t frames, uint64_t bytes) override {
+    int64_t last = -kFarthestTime;
+    for (; frames > 0 && position() < bytes; --frames) {
+      Bytes ahead = window_.AtHand();
+      const size_t all = ahead.size();
+      for (; frames > 1 && ahead.size() >= record_header_; --frames) {
+        const Record record = RecordAt(ahead.data());
+        if (record.captured > ahead.size() - record_header_) break;
+        if (StepsBack(last, record.time_ns)) return true;
+        last = record.time_ns;
+        ahead = ahead.subspan(record_header_ + record.captured);
+      }
+      window_.Consume(all - ahead.size());
+      Frame frame;
+      if (ReadOn(frame) != Next::kFrame) break;
+      if (StepsBack(last, frame.ref.time_ns)) return true;
+      last = frame.ref.time_ns;
+    }
+    return false;
+  }
+
  private:
   struct Record {
     int64_t time_ns = 0;

@@ -71,6 +71,16 @@ Result<std::unique_ptr<Reader>> Reader::Open(std::unique_ptr<ByteSource> source,
                   name, name == "standard input" ? "FILE" : name));
 }
 
+bool Reader::GoesBack(size_t frames, uint64_t bytes) {
+  Frame frame;
+  int64_t last = -kFarthestTime;
+  for (; frames > 0 && position() < bytes && ReadFrame(frame) == Next::kFrame; --frames) {
+    if (StepsBack(last, frame.ref.time_ns)) return true;
+    last = frame.ref.time_ns;
+  }
+  return false;
+}
+
 std::string FormatReader::Where(uint64_t offset) const {
   return fmt::format("frame {} at byte {}", frames_ + 1, offset);
 }

@@ -64,6 +64,11 @@ class BlockListener {
   // `interface`: that of a kind of block that names one (interface statistics), at its beginning.
   virtual void OnBlock(const OtherBlock& block, const CaptureInterface* interface) = 0;
 };
+// Whether `time_ns` is a step back from `last_ns`; longer ones are those of another clock.
+constexpr bool StepsBack(int64_t last_ns, int64_t time_ns) {
+  constexpr int64_t kHour = int64_t{3600} * 1'000'000'000;
+  return time_ns < last_ns && last_ns - time_ns <= kHour;
+}
 
 class Reader {
  public:
@@ -99,6 +104,9 @@ class Reader {
   // The file's format has comments on frames: comment() can be other than empty.
   virtual bool has_comments() const { return false; }
 
+  // Reads up to so many frames, and bytes of the file on disk, for their times alone: whether one of them is before
+  // that of the frame before it, by an hour at most.
+  virtual bool GoesBack(size_t frames, uint64_t bytes);
   // Whether ReadFrame would wait for who writes what it reads, still so after `patience`.
   virtual bool Waits(std::chrono::milliseconds /*patience*/) const { return false; }
 

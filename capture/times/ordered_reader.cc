@@ -34,14 +34,7 @@ OrderedReader::OrderedReader(Reader& reader, Order order, uint64_t memory, Start
       disordered_(order == Order::kTime || start == Start::kGoesBack) {}
 
 OrderedReader::Start OrderedReader::Look(Reader& reader) {
-  Frame frame;
-  int64_t last = kNever;
-  for (size_t n = 0; n < kFrames && reader.position() < kLookBytes && reader.ReadFrame(frame) == Next::kFrame; ++n) {
-    const int64_t time = frame.ref.time_ns;
-    if (time < last && last - time <= kHourNs) return Start::kGoesBack;
-    last = time;
-  }
-  return Start::kInOrder;
+  return reader.GoesBack(kFrames, kLookBytes) ? Start::kGoesBack : Start::kInOrder;
 }
 
 void OrderedReader::LookAt(const Frame& frame) {

@@ -2,6 +2,7 @@
 #include "cli/slice/payload_cutter.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stag::cli {
 namespace {
@@ -42,6 +43,7 @@ void PayloadCutter::CutFpdu(uint64_t first, uint64_t last) {
   if (!start || start->track != fpdu_.track || start->space != fpdu_.from) return;
   const uint64_t begin = start->begin + (fpdu_.sequence - static_cast<uint32_t>(start->begin));
   const uint64_t data = begin + std::min(kFpduHead, fpdu_.size), end = begin + fpdu_.size;
+  if (first > last) std::swap(first, last);  // frames stand in another order than their times
   for (uint64_t frame = first; frame <= last; ++frame) {
     const PacketPosition* const place = places_.Find(frame);
     if (!place || place->track != fpdu_.track || place->space != fpdu_.from || place->end > end || place->end <= data)

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/capture/file/file_bytes.h"
+
 namespace stag::capture {
 namespace {
 
@@ -311,6 +313,28 @@ TEST(OrderedReader, AWriterThatIsSilent) {
     ++frames.given;
   }
   EXPECT_EQ(frames.most_ahead, 49u);
+}
+
+// Wherever the step is, in a file that takes several reads.
+TEST(OrderedReader, ALookAtTheFramesOfAFile) {
+  const auto number = [](ByteVector& file, uint32_t value) {
+    for (int shift = 0; shift < 32; shift += 8) file.push_back(static_cast<std::byte>(value >> shift));
+  };
+  for (const uint32_t step : {0u, 1u, 2u, 500u, 998u, 999u}) {
+    ByteVector file;
+    for (const uint32_t value : {0xa1b23c4du, 0x00040002u, 0u, 0u, 262144u, 1u}) number(file, value);
+    for (uint32_t i = 0; i < 1000; ++i) {
+      number(file, 1000 + i - (step != 0 && i == step ? 2 : 0));
+      number(file, 0);
+      for (int n = 0; n < 2; ++n) number(file, 1500);
+      file.resize(file.size() + 1500);
+    }
+    const auto reader = Reader::Open(MemorySource(file), "file");
+    ASSERT_TRUE(reader.has_value());
+    EXPECT_EQ((*reader)->GoesBack(1000, UINT64_MAX), step != 0) << step;
+    const auto few = Reader::Open(MemorySource(file), "file");
+    EXPECT_EQ((*few)->GoesBack(500, UINT64_MAX), step != 0 && step < 500) << step;
+  }
 }
 
 TEST(OrderedReader, ALookAtTheFirstFrames) {

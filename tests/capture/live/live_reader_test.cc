@@ -5,6 +5,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -17,6 +19,7 @@ class FakeSource final : public PacketSource {
   uint64_t packets = 0;
   std::string trouble;
   size_t size = 100;
+  std::vector<int64_t> times;  // of packets, in turns; empty: counted
 
   const std::string& name() const override { return name_; }
   LinkType link() const override { return LinkType::kEthernet; }
@@ -28,7 +31,9 @@ class FakeSource final : public PacketSource {
       return size_t{0};
     }
     const std::vector<std::byte> bytes(size, static_cast<std::byte>(given_));
-    sink.OnPacket({static_cast<int64_t>(++given_), LinkType::kEthernet, bytes, static_cast<uint32_t>(size)});
+    const int64_t time = times.empty() ? static_cast<int64_t>(given_ + 1) : times[given_ % times.size()];
+    ++given_;
+    sink.OnPacket({time, LinkType::kEthernet, bytes, static_cast<uint32_t>(size)});
     return size_t{1};
   }
   SourceStats stats() override { return {given_, 3, 4}; }
@@ -67,10 +72,56 @@ Ran Capture(FakeSource& source, const LiveOptions& options,
   return ran;
 }
 
+// Times as packets come, of a capture of packets with these times.
+std::vector<int64_t> Times(std::vector<int64_t> times, Order order = Order::kAuto) {
+  FakeSource source;
+  source.packets = times.size();
+  source.times = std::move(times);
+  LiveReader* reader_now = nullptr;
+  std::vector<int64_t> after;
+  LiveOptions options;
+  options.order = order;
+  LiveReader reader(
+      source, options, [&](const Frame& frame) { after.push_back(frame.ref.time_ns); }, [&] { reader_now->End(); });
+  reader_now = &reader;
+  std::vector<int64_t> read;
+  Frame frame;
+  while (reader.ReadFrame(frame) == Reader::Next::kFrame) {
+    read.push_back(frame.ref.time_ns);
+    EXPECT_EQ(frame.ref.number, read.size());
+    EXPECT_EQ(frame.bytes.size(), 100u);
+    EXPECT_EQ(std::ranges::count(frame.bytes, frame.bytes[0]), 100);
+  }
+  EXPECT_EQ(read, after);
+  return read;
+}
+
 std::vector<uint64_t> UpTo(uint64_t n) {
   std::vector<uint64_t> numbers(n);
   for (uint64_t i = 0; i < n; ++i) numbers[i] = i + 1;
   return numbers;
+}
+
+constexpr int64_t kMs = 1'000'000;
+
+TEST(LiveReader, PacketsWhoseTimesGoBack) {
+  std::vector<int64_t> queues, sorted;
+  for (int64_t batch = 0; batch < 20; ++batch)
+    for (int64_t side = 0; side < 2; ++side)
+      for (int64_t i = 0; i < 25; ++i) queues.push_back(batch * 50 * kMs + i * 2 * kMs + side * kMs);
+  sorted = queues;
+  std::ranges::sort(sorted);
+  EXPECT_EQ(Times(queues, Order::kFile), queues);
+  EXPECT_EQ(Times(queues, Order::kTime), sorted);
+  // The first queue had been given when the second came.
+  const std::vector<int64_t> by_itself = Times(queues);
+  EXPECT_TRUE(std::ranges::equal(std::span(by_itself).first(25), std::span(queues).first(25)));
+  EXPECT_TRUE(std::ranges::is_sorted(by_itself.begin() + 25, by_itself.end()));
+}
+
+TEST(LiveReader, AClockThatWasSet) {
+  const std::vector<int64_t> times = {900 * kMs, 950 * kMs, 300 * kMs, 350 * kMs, 960 * kMs};
+  EXPECT_EQ(Times(times), times);
 }
 
 TEST(LiveReader, UntilItIsTold) {
