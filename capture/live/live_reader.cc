@@ -77,7 +77,10 @@ std::optional<Reader::Next> LiveReader::Poll(Frame& frame) {
   }
   while (!IsDue()) {
     const auto packet = queue_.Front(kIdle);
-    if (!packet) break;
+    if (!packet) {
+      silent_ = true;
+      break;
+    }
     if (packet->time_ns < newest_ns_) {
       holding_ |= options_.order != Order::kFile;
       if (newest_ns_ - packet->time_ns > kWindowNs && options_.order == Order::kAuto) {
@@ -98,6 +101,7 @@ std::optional<Reader::Next> LiveReader::Poll(Frame& frame) {
     std::ranges::pop_heap(waiting_, std::greater{});
     current_slot_ = waiting_.back().slot;
     waiting_.pop_back();
+    silent_ = silent_ && !waiting_.empty();
     frame = Give(held_[*current_slot_].frame);
     return Next::kFrame;
   }
@@ -132,7 +136,7 @@ void LiveReader::Hold(const Packet& packet) {
 bool LiveReader::IsDue() const {
   if (waiting_.empty()) return false;
   const Key& first = waiting_.front();
-  return first.era < era_ || newest_ns_ - first.time_ns >= kWindowNs || held_bytes_ > options_.queue;
+  return silent_ || first.era < era_ || newest_ns_ - first.time_ns >= kWindowNs || held_bytes_ > options_.queue;
 }
 
 // The next frame.

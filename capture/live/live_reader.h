@@ -98,6 +98,7 @@ class LiveReader final : public Reader {
   std::optional<Frame> current_;
   std::optional<uint32_t> current_slot_;  // that it waited in; nullopt: it is in the queue
   bool holding_;
+  bool silent_ = false;  // no packet came for a while: those that wait go
   int64_t newest_ns_ = INT64_MIN;
   uint64_t era_ = 0, arrivals_ = 0, held_bytes_ = 0;
   uint16_t clock_ = 0;
