@@ -64,6 +64,14 @@ class BlockListener {
   // `interface`: that of a kind of block that names one (interface statistics), at its beginning.
   virtual void OnBlock(const OtherBlock& block, const CaptureInterface* interface) = 0;
 };
+
+// In which order frames are taken.
+enum class Order : uint8_t {
+  kAuto,  // where times go back, by time, within a window; where a clock was set, as they stand
+  kFile,  // as they stand
+  kTime,  // by time, as far as memory reaches
+};
+
 // Whether `time_ns` is a step back from `last_ns`; longer ones are those of another clock.
 constexpr bool StepsBack(int64_t last_ns, int64_t time_ns) {
   constexpr int64_t kHour = int64_t{3600} * 1'000'000'000;

@@ -15,7 +15,6 @@
 #include <thread>
 #include <vector>
 
-#include "capture/times/ordered_reader.h"
 #include "capture/file/reader.h"
 #include "capture/live/packet_queue.h"
 #include "capture/live/source.h"

@@ -26,12 +26,6 @@
 
 namespace stag::capture {
 
-enum class Order : uint8_t {
-  kAuto,
-  kFile,  // as frames stand in the file
-  kTime,  // always through the window, however far back times go; no clock was set
-};
-
 // What was found in the frames that were delivered so far.
 struct Disorder {
   uint64_t moved = 0;      // frames that were delivered in another place than the file's

@@ -37,7 +37,8 @@ void ReportDrops(const std::string& name, const FileOutcome& outcome, Diagnostic
 
 std::string DisplayName(const std::string& file) { return file == "-" ? "standard input" : file; }
 
-uint64_t WindowMemory(const CommonOptions& options) { return options.memory / 4; }
+// Files are read in pieces of up to half a MiB: less than a few is no window.
+uint64_t WindowMemory(const CommonOptions& options) { return std::max(options.memory / 4, uint64_t{4} << 20); }
 
 capture::Order OrderOf(const CommonOptions& options) {
   switch (options.order) {
@@ -128,10 +129,13 @@ FileOutcome WithReader(const std::string& file, const CommonOptions& options, Ou
   }
   capture::ErspanReader stamped(**opened, TunnelPortsOf(options));
   capture::Reader& frames = options.erspan_time ? static_cast<capture::Reader&>(stamped) : **opened;
-  capture::OrderedReader ordered(frames, OrderOf(options), WindowMemory(options), StartOf(file, options, frames),
-                                 TunnelPortsOf(options));
+  const auto start = StartOf(file, options, frames);
+  CommonOptions own = options;
+  if (options.order == Order::kTime || start == capture::OrderedReader::Start::kGoesBack)
+    own.memory -= options.memory / 4;
+  capture::OrderedReader ordered(frames, OrderOf(options), WindowMemory(options), start, TunnelPortsOf(options));
   capture::AlignedReader reader(ordered, ClocksOf(options), TunnelPortsOf(options));
-  FileOutcome outcome = analyze(reader, DisplayName(file));
+  FileOutcome outcome = analyze(reader, DisplayName(file), own);
   outcome.disorder = ordered.disorder();
   if (!options.quiet && !output.closed()) ReportDisorder(DisplayName(file), outcome, output);
   if (options.erspan_time && !options.quiet && !output.closed()) {
@@ -207,9 +211,10 @@ FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOp
 
 FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool keep_bulk, Clock& clock, Output& output,
                     std::vector<session::Observer*> observers, fabric::PacketObserver* packets) {
-  return WithReader(file, options, output, [&](capture::Reader& reader, const std::string& name) {
-    return Analyze(reader, name, options, keep_bulk, clock, output, std::move(observers), packets);
-  });
+  return WithReader(file, options, output,
+                    [&](capture::Reader& reader, const std::string& name, const CommonOptions& own) {
+                      return Analyze(reader, name, own, keep_bulk, clock, output, std::move(observers), packets);
+                    });
 }
 
 FileOutcome Analyze(capture::Reader& reader, const std::string& name, const CommonOptions& options, bool keep_bulk,
@@ -230,11 +235,12 @@ FileOutcome Analyze(const std::string& file, const CommonOptions& options, bool 
     Shard& alone = *shards.front();
     return Analyze(file, options, keep_bulk, alone.mutable_clock(), output, alone.Observers(), packets);
   }
-  return WithReader(file, options, output, [&](capture::Reader& reader, const std::string& name) {
-    ShardedAnalysis sink(SessionOptionsOf(options, keep_bulk), std::move(shards));
-    const auto before_frame = [&](const Frame& frame) { sink.OnFrame(frame, reader.memory()); };
-    return Run(reader, name, options, output, sink, packets, before_frame, [&sink] { sink.EndOfCapture(); });
-  });
+  return WithReader(
+      file, options, output, [&](capture::Reader& reader, const std::string& name, const CommonOptions& own) {
+        ShardedAnalysis sink(SessionOptionsOf(own, keep_bulk), std::move(shards));
+        const auto before_frame = [&](const Frame& frame) { sink.OnFrame(frame, reader.memory()); };
+        return Run(reader, name, own, output, sink, packets, before_frame, [&sink] { sink.EndOfCapture(); });
+      });
 }
 
 }  // namespace stag::cli

@@ -24,7 +24,7 @@ enum class Format : uint8_t { kText, kJsonl, kJson, kSarif, kJunit, kHtml, kCsv,
 // Text and tables: a terminal may show them.
 constexpr bool ForPeople(Format format) { return format == Format::kText || format == Format::kTable; }
 enum class Color : uint8_t { kAuto, kAlways, kNever };
-enum class Order : uint8_t { kAuto, kFile, kTime };    // of frames (capture/times/ordered_reader.h)
+enum class Order : uint8_t { kAuto, kFile, kTime };    // of frames (capture/file/reader.h)
 enum class Clocks : uint8_t { kAuto, kAlign, kNull };  // of a capture that has two (session/clocks/clock_finder.h)
 
 struct CommonOptions {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "capture/file/ordered_reader.h"
+#include "capture/times/ordered_reader.h"
 
 #include <gtest/gtest.h>
 
