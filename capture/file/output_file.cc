@@ -67,7 +67,8 @@ bool Follow(const std::string& path, Target& target) {
     if (std::string_view(text.data()).starts_with("/proc/")) {  // what this names is not what the link says
       const std::string_view real(text.data());
       if (real.starts_with(fmt::format("/proc/{}/", ::getpid())) && real.ends_with("/fd")) {
-        target.descriptor = std::atoi(target.path.c_str() + target.path.rfind('/') + 1);
+        const char* const number = target.path.c_str() + target.path.rfind('/') + 1;  // a folder of numbers
+        target.descriptor = static_cast<int>(std::strtol(number, nullptr, 10));
         return ::fstat(target.descriptor, &target.status) == 0;
       }
       if (real != "/proc") return ::stat(target.path.c_str(), &target.status) == 0;
@@ -75,7 +76,7 @@ bool Follow(const std::string& path, Target& target) {
     const ssize_t size = ::readlink(target.path.c_str(), text.data(), text.size());
     if (size < 0) return false;
     const std::string leads(text.data(), static_cast<size_t>(size));
-    target.path = leads.starts_with('/') ? leads : folder + "/" + leads;
+    target.path = leads.starts_with('/') ? leads : fmt::format("{}/{}", folder, leads);
   }
   errno = ELOOP;
   return false;

@@ -25,7 +25,7 @@ int64_t Distance(int64_t a, int64_t b) { return a > b ? a - b : b - a; }
 }  // namespace
 
 OrderedReader::OrderedReader(Reader& reader, Order order, uint64_t memory, Start start, const link::TunnelPorts& ports)
-    : reader_(reader),
+    : ReaderAround(reader),
       order_(order),
       span_ns_(order == Order::kTime ? kHourNs : kSpanNs),
       memory_limit_(memory),

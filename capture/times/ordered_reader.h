@@ -126,7 +126,6 @@ class OrderedReader final : public ReaderAround {
   void BeginEra();
   uint64_t UsedMemory() const { return bytes_ + slots_.size() * (sizeof(Held) + sizeof(Key)); }
 
-  Reader& reader_;
   const Order order_;
   const int64_t span_ns_;
   const uint64_t memory_limit_;
