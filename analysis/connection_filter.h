@@ -36,6 +36,7 @@ class ConnectionFilter final : public session::Observer {
   }
 
  private:
+  bool WantsDeliveries() const override { return filter_.slower_than_ns.has_value(); }
   void OnTransaction(const session::Connection& connection, const session::Transaction& t) override {
     if (filter_.HasRpc(t, origin_ns_)) found_.insert(connection.info.id);
   }

@@ -101,9 +101,8 @@ ConnectionRow::ConnectionRow(const Connection& c, int64_t origin_ns)
 ListedConnection ListConnection(const Connection& connection, const transport::Health* health, int64_t origin_ns) {
   ListedConnection row{ConnectionRow(connection, origin_ns), std::nullopt};
   if (!health) return row;
-  const fabric::FabricKind fabric = connection.info.fabric;
   const Side client = connection.client, server = transport::Other(client);
-  row.transport = {TransportCounts(*health, client, fabric), TransportCounts(*health, server, fabric)};
+  row.transport = {TransportCounts(*health, connection, client), TransportCounts(*health, connection, server)};
   return row;
 }
 

@@ -72,6 +72,7 @@ SlowRow::SlowRow(const LatencySample& sample, LatencyKey grouped_by)
       phases_complete(sample.phases.complete),
       silence{sample.silence_ns} {
   PutTransactionId(id, sample.connection, sample.number);
+  for (const SampleWait& wait : sample.waits) waits.push_back({wait.frame, results::Duration{wait.ns}, wait.cause});
   if (const auto longest = sample.LongestPhase()) phase = session::kPhaseNames[static_cast<size_t>(*longest)];
   for (size_t i = 0; i < kMeanwhiles; ++i)
     if (sample.meanwhile[i]) meanwhile.push_back(static_cast<Meanwhile>(i));

@@ -69,6 +69,12 @@ struct LatencyRow {
 // Describes rows that are compared, or rows that are not, without the members of the comparison.
 const results::RecordInfo& LatencyInfo(bool compared);
 
+struct WaitRow {
+  uint64_t frame = 0;
+  results::Duration length;
+  delivery::Cause cause = delivery::Cause::kTimer;
+};
+
 struct SlowRow {
   SlowRow() = default;
   SlowRow(const LatencySample& sample, LatencyKey by);
@@ -86,6 +92,7 @@ struct SlowRow {
   bool phases_complete = false;
   std::optional<std::string_view> phase;
   std::vector<Meanwhile> meanwhile;
+  std::vector<WaitRow> waits;
   results::Duration silence;
 };
 
@@ -166,6 +173,16 @@ struct Record<analysis::LatencyRow> {
 };
 
 template <>
+struct Record<analysis::WaitRow> : Part<analysis::WaitRow> {
+  static constexpr std::array kMembers = {
+      Member<&Row::frame>("frame", "The frame that delivered the last of them."),
+      Member<&Row::length>("us", "For how long."),
+      Member<&Row::cause>("cause",
+                          "timer: no evidence made the sender send again, but time. nak, rnr_nak, duplicate_acks: the "
+                          "receiver asked. gap: the first copy was lost before it was captured."),
+  };
+};
+template <>
 struct Record<analysis::SlowRow> {
   using Row = analysis::SlowRow;
   static constexpr std::string_view kType = "slowest";
@@ -191,6 +208,7 @@ struct Record<analysis::SlowRow> {
                               "Events on the connection from the Call to the Reply: rnr_nak, a receiver was not ready; "
                               "sequence_nak, packets were lost, and sent again; gap, the capture lacks packets; "
                               "credits, all credits were in use."),
+      Member<&Row::waits>("waits", "When packets of the RPC waited to be delivered, one after the other."),
       Member<&Row::silence>("silence_us", "The longest time in between without a packet of the connection."),
   };
 };

@@ -89,19 +89,37 @@ void LatencySampler::OnTransaction(const Connection& connection, const Transacti
   sample_.reply_frame = t.reply.frame.number;
   sample_.backward = t.backward;
   sample_.call_ns = t.call.frame.time_ns;
-  sample_.reply_ns = t.reply.frame.time_ns;
+  sample_.reply_ns = t.answered_in().time_ns;
   sample_.since_start_ns = sample_.call_ns - origin_ns_;
   sample_.rtt_ns = *round_trip;
   sample_.phases = session::PhasesOf(t);
   if (!sample_.phases.complete) ++phases_missing_;
 
-  const Watch& watch = watches_[connection.info.slot];  // its Reply was seen
-  const int64_t begin = t.call.frame.time_ns, end = t.reply.frame.time_ns;
+  PutWaits(t);
+
+  const Watch& watch = Seen(connection, t.answered_in());
+  const int64_t begin = t.call.frame.time_ns, end = sample_.reply_ns;
   for (size_t i = 0; i < kMeanwhiles; ++i) sample_.meanwhile[i] = watch.last[i] != kNever && watch.last[i] >= begin;
   sample_.silence_ns = 0;
   for (const Silence& silence : watch.silences)
     sample_.silence_ns = std::max(sample_.silence_ns, std::min(silence.end, end) - std::max(silence.begin, begin));
   OnSample(sample_);
+}
+
+// Waits that overlap are one.
+void LatencySampler::PutWaits(const Transaction& t) {
+  constexpr size_t kMost = 16;
+  sample_.waits.clear();
+  waits_.clear();
+  for (const session::Wait& wait : t.waits)
+    if (Elapsed(wait.since, wait.until).value_or(0) > 0) waits_.push_back(wait);
+  std::ranges::sort(waits_, {}, [](const session::Wait& wait) { return wait.since.order(); });
+  for (size_t i = 0; i < waits_.size() && sample_.waits.size() < kMost;) {
+    session::Wait whole = waits_[i];
+    for (++i; i < waits_.size() && waits_[i].since.time_ns < whole.until.time_ns; ++i)
+      if (waits_[i].until.order() > whole.until.order()) whole.until = waits_[i].until;
+    sample_.waits.push_back({whole.until.number, whole.until.time_ns - whole.since.time_ns, whole.cause});
+  }
 }
 
 }  // namespace stag::analysis

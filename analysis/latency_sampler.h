@@ -26,6 +26,7 @@ class LatencySampler : public session::Observer {
 
   void OnMessage(const session::Connection& connection, const session::Message& message,
                  const session::Transaction* t) override;
+  bool WantsDeliveries() const override { return true; }
   void OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) override;
   void OnNak(const session::Connection& connection, const fabric::Event& event) override;
   void OnGap(const session::Connection& connection, const fabric::Event& event) override;
@@ -55,6 +56,7 @@ class LatencySampler : public session::Observer {
     size_t next_silence = 0;
   };
 
+  void PutWaits(const session::Transaction& t);
   Watch& Seen(const session::Connection& connection, const FrameRef& frame);
   void Note(const session::Connection& connection, const fabric::Event& event, Meanwhile what);
 
@@ -62,7 +64,8 @@ class LatencySampler : public session::Observer {
   const int64_t& origin_ns_;
   LatencyKeys keys_;
   FileNames names_;
-  LatencySample sample_;       // used again and again
+  LatencySample sample_;  // used again and again
+  std::vector<session::Wait> waits_;
   std::deque<Watch> watches_;  // by ConnectionInfo::slot
   uint64_t untimed_ = 0, phases_missing_ = 0, cut_ = 0;
 };

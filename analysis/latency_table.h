@@ -29,6 +29,13 @@ enum class Meanwhile : uint8_t {
 };
 inline constexpr size_t kMeanwhiles = 4;
 
+// Packets of an RPC waited for so long, until `frame` delivered the last of them.
+struct SampleWait {
+  uint64_t frame = 0;
+  int64_t ns = 0;
+  delivery::Cause cause = delivery::Cause::kTimer;
+};
+
 // One answered RPC.
 struct LatencySample {
   uint32_t file = 0;  // the number of its capture, for a command that reads several
@@ -44,7 +51,8 @@ struct LatencySample {
   int64_t rtt_ns = 0;
   session::Phases phases;
   std::array<bool, kMeanwhiles> meanwhile{};
-  int64_t silence_ns = 0;  // the longest time within it without any packet on its connection
+  std::vector<SampleWait> waits;  // one after the other
+  int64_t silence_ns = 0;         // the longest time within it without any packet on its connection
 
   // The phase that took the longest, when all are known.
   std::optional<session::Phase> LongestPhase() const;
@@ -52,8 +60,8 @@ struct LatencySample {
 
 // The times of the RPCs of one key: the round trip, then the phases.
 inline constexpr size_t kTimes = 1 + session::kPhases;
-inline constexpr std::array<std::string_view, kTimes> kTimeNames{"rtt",     "to_first_read", "pull",
-                                                                 "service", "push",          "finish"};
+inline constexpr std::array<std::string_view, kTimes> kTimeNames{"rtt",  "to_first_read", "pull",    "service",
+                                                                 "push", "finish",        "recovery"};
 
 // What RPCs with about the same round-trip time have in common.
 struct LatencyProfile {
@@ -140,9 +148,14 @@ void Members(session::Phases& v, Fn fn) {
 template <typename Fn>
 void Members(analysis::LatencySample& v, Fn fn) {
   auto& [file, key, name, connection, number, xid, call_frame, reply_frame, backward, call_ns, reply_ns, since_start_ns,
-         rtt_ns, phases, meanwhile, silence_ns] = v;
+         rtt_ns, phases, meanwhile, waits, silence_ns] = v;
   fn(file, key, name, connection, number, xid, call_frame, reply_frame, backward, call_ns, reply_ns, since_start_ns,
-     rtt_ns, phases, meanwhile, silence_ns);
+     rtt_ns, phases, meanwhile, waits, silence_ns);
+}
+template <typename Fn>
+void Members(analysis::SampleWait& v, Fn fn) {
+  auto& [frame, ns, cause] = v;
+  fn(frame, ns, cause);
 }
 
 }  // namespace stag

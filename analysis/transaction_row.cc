@@ -24,6 +24,7 @@ PhasesRow::PhasesRow(const session::Phases& phases) {
   service = of(session::Phase::kService);
   push = of(session::Phase::kPush);
   finish = of(session::Phase::kFinish);
+  recovery = of(session::Phase::kRecovery);
 }
 
 const TransactionRow& TransactionRows::Fill(const Transaction& t, int64_t origin_ns) {
@@ -42,6 +43,8 @@ const TransactionRow& TransactionRows::Fill(const Transaction& t, int64_t origin
   row_.backward = t.backward;
   row_.call_frame = t.call.frame.number;
   row_.reply_frame = results::NotZero(t.reply.frame.number);
+  row_.delivered_frame = {};
+  if (t.delivered.number != 0) row_.delivered_frame = t.delivered.number;
   const std::optional<int64_t> rtt = session::RoundTrip(t);
   row_.rtt = duration(rtt);
   FillProcedure(t);

@@ -27,7 +27,7 @@ struct OfferedChunkRow {  // a Write chunk, or the Reply chunk
 struct PhasesRow {
   PhasesRow() = default;
   explicit PhasesRow(const session::Phases& phases);
-  std::optional<results::Duration> to_first_read, pull, service, push, finish;
+  std::optional<results::Duration> to_first_read, pull, service, push, finish, recovery;
 };
 
 struct TransactionRow {
@@ -40,6 +40,7 @@ struct TransactionRow {
   bool backward = false;
   uint64_t call_frame = 0;
   std::optional<uint64_t> reply_frame;
+  results::Omittable<uint64_t> delivered_frame;
   std::optional<results::Duration> rtt;
   std::optional<uint32_t> program, version, procedure;
   std::optional<std::string_view> name;
@@ -117,6 +118,10 @@ struct Record<analysis::PhasesRow> : Part<analysis::PhasesRow> {
       Member<&Row::service>("service", "The server has the whole Call and writes nothing yet.").Column("service"),
       Member<&Row::push>("push", "From the first RDMA Write to the last.").Column("push"),
       Member<&Row::finish>("finish", "From the last RDMA Write to the Reply.").Column("finish"),
+      Member<&Row::recovery>("recovery",
+                             "A packet of the RPC waited to be delivered: it was lost, or sent too early for its "
+                             "receiver. In none of the others; null: none did.")
+          .Column("recovery"),
   };
 };
 
@@ -137,6 +142,10 @@ struct Record<analysis::TransactionRow> {
       Member<&Row::backward>("backward", "The server called.").Use("direction"),
       Member<&Row::call_frame>("call_frame", "The frame of the last packet of the Call's Send.").Column("call"),
       Member<&Row::reply_frame>("reply_frame", "The frame of the last packet of the Reply's Send.").Column("reply"),
+      Member<&Row::delivered_frame>(
+          "delivered_frame",
+          "The frame that delivered the Reply, where another one did: a copy of its last packet, "
+          "or, on iWARP, what was missing before it."),
       Member<&Row::reply_time>("reply_time", "Time of the Reply, UTC."),
       Member<&Row::reply_time_s>("reply_time_s", "The same, since the first frame of the capture."),
       Member<&Row::rtt>("rtt_us", "Round-trip time, from the Call to the Reply.").Column("rtt"),

@@ -5,13 +5,15 @@
 
 namespace stag::analysis {
 
-TransportCounts::TransportCounts(const transport::Health& health, fabric::Side side, fabric::FabricKind fabric) {
+TransportCounts::TransportCounts(const transport::Health& health, const session::Connection& connection,
+                                 fabric::Side side) {
   const transport::Counters& n = health.sent[side];
   bytes = n.bytes;
   out_of_order = n.out_of_order;
   changed_retransmissions = n.changed;
   max_bytes_in_flight = n.max_in_flight;
-  if (fabric == fabric::FabricKind::kIwarp) {
+  spurious_retransmissions = connection.spurious[side];
+  if (connection.info.fabric == fabric::FabricKind::kIwarp) {
     segments = n.packets;
     retransmitted_segments = n.retransmitted;
     zero_windows = n.zero_windows;
@@ -42,6 +44,6 @@ TransportRow::TransportRow(const session::Connection& connection, const transpor
     : head(connection, origin_ns),
       direction(DirectionOf(side == connection.client)),
       fabric(fabric::FabricName(connection.info.fabric)),
-      counts(health, side, connection.info.fabric) {}
+      counts(health, connection, side) {}
 
 }  // namespace stag::analysis

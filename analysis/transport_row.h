@@ -18,9 +18,10 @@ struct NakCounts {
 // Members that only InfiniBand and RoCE have, or only iWARP, are left out for the others.
 struct TransportCounts {
   TransportCounts() = default;
-  TransportCounts(const transport::Health& health, fabric::Side side, fabric::FabricKind fabric);
+  TransportCounts(const transport::Health& health, const session::Connection& connection, fabric::Side side);
 
-  uint64_t bytes = 0, out_of_order = 0, changed_retransmissions = 0, max_bytes_in_flight = 0;
+  uint64_t bytes = 0, out_of_order = 0, spurious_retransmissions = 0, changed_retransmissions = 0,
+           max_bytes_in_flight = 0;
   // InfiniBand, RoCE.
   results::Omittable<uint64_t> packets, retransmitted_packets, repeated_responses, lost_from_capture;
   results::Omittable<NakCounts> naks;
@@ -71,6 +72,11 @@ struct Record<analysis::TransportCounts> : Part<analysis::TransportCounts> {
       Member<&Row::retransmitted_segments>("retransmitted_segments",
                                            "iWARP: segments all of whose bytes were seen before.")
           .Column("segments again"),
+      Member<&Row::spurious_retransmissions>(
+          "spurious_retransmissions",
+          "Of these, the ones that were sent although the other side had the packet: "
+          "nothing was lost but an acknowledgment.")
+          .Column("for nothing"),
       Member<&Row::repeated_responses>("repeated_responses", "Read Responses whose PSN was seen before.")
           .Column("responses again"),
       Member<&Row::lost_from_capture>("lost_from_capture",

@@ -136,6 +136,7 @@ void RegisterHeaderFields(std::vector<hf_register_info>& table) {
   add(&hf.phases[1], "RDMA Reads", "rpcrdma.phase.pull", FT_RELATIVE_TIME, BASE_NONE);
   add(&hf.phases[2], "Service", "rpcrdma.phase.service", FT_RELATIVE_TIME, BASE_NONE);
   add(&hf.phases[3], "RDMA Writes", "rpcrdma.phase.push", FT_RELATIVE_TIME, BASE_NONE);
+  add(&hf.phases[5], "Recovery", "rpcrdma.phase.recovery", FT_RELATIVE_TIME, BASE_NONE);
   add(&hf.phases[4], "Last RDMA Write to Reply", "rpcrdma.phase.finish", FT_RELATIVE_TIME, BASE_NONE);
   add(&hf.rpc_length, "RPC message length", "rpcrdma.rpc.length", FT_UINT32, BASE_DEC);
   add(&hf.rpc_data, "RPC message", "rpcrdma.rpc.data", FT_BYTES, BASE_NONE);

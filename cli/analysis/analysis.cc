@@ -170,6 +170,7 @@ FileOutcome Run(capture::Reader& reader, const std::string& name, const CommonOp
   decoder_options.lasting = reader.lasting();
   decoder_options.slice = outcome.slice = reader.is_slice();
   decoder_options.packets = packets;
+  decoder_options.sightings = sink.wants_deliveries();
   decoder_options.keep_copies = options.keep_copies;
   decoder_options.tunnel_ports = TunnelPortsOf(options);
   HiddenRdma hidden(sink);

@@ -21,6 +21,7 @@ class HiddenRdma final : public fabric::Sink {
   void OnEvent(const fabric::Event& event) override;
   void OnAside(const fabric::Aside& aside) override { sink_.OnAside(aside); }
   void OnRecovery(const fabric::Recovery& recovery) override { sink_.OnRecovery(recovery); }
+  void OnSighting(const fabric::Sighting& sighting) override { sink_.OnSighting(sighting); }
 
  private:
   fabric::Sink& sink_;

@@ -90,19 +90,25 @@ void ShardedAnalysis::OnAside(const fabric::Aside& aside) {
   if (handing_over_) CountIn(copied);
 }
 
-void ShardedAnalysis::OnRecovery(const fabric::Recovery& recovery) {
-  const auto known = connections_.find(recovery.connection);
+// What the packets of a connection tell, besides its events.
+template <typename Told>
+void ShardedAnalysis::Pass(const Told& told, void (session::Session::*give)(const Told&)) {
+  const auto known = connections_.find(told.connection);
   if (known == connections_.end()) return;  // of a connection without any event
   Part& part = parts_[known->second];
   const uint64_t number = next_number_++;
   if (handing_over_) {
-    part.batches[sealed_ % Shard::kRounds].Add(recovery, number);
+    part.batches[sealed_ % Shard::kRounds].Add(told, number);
     CountIn(0);
   } else {
-    part.shard->clock_ = {recovery.frame.order(), first_time_ns_, false};
-    part.session->OnRecovery(recovery);
+    part.shard->clock_ = {told.frame.order(), first_time_ns_, false};
+    (part.session.get()->*give)(told);
   }
 }
+
+void ShardedAnalysis::OnRecovery(const fabric::Recovery& recovery) { Pass(recovery, &session::Session::OnRecovery); }
+
+void ShardedAnalysis::OnSighting(const fabric::Sighting& sighting) { Pass(sighting, &session::Session::OnSighting); }
 
 void ShardedAnalysis::EndPeriod() {
   period_events_ = 0;

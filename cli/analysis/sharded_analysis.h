@@ -58,6 +58,7 @@ class ShardedAnalysis final : public fabric::Sink {
   void OnEvent(const fabric::Event& event) override;
   void OnAside(const fabric::Aside& aside) override;
   void OnRecovery(const fabric::Recovery& recovery) override;
+  void OnSighting(const fabric::Sighting& sighting) override;
   // The last frame was read: what comes now is Decoder::Finish, and ends what is open (Clock::over).
   void EndOfCapture() { over_from_ = next_number_; }
   // Whether it goes to every shard: a host that refuses NFS over TCP may serve connections of any. Others go to the
@@ -69,6 +70,7 @@ class ShardedAnalysis final : public fabric::Sink {
   bool handing_over() const { return handing_over_; }
   // After Finish: of all shards together.
   session::SessionStats stats() const;
+  bool wants_deliveries() const { return parts_.front().session->wants_deliveries(); }
   static int64_t SteadyNow();
   static constexpr size_t kPeriodEvents = 16'384;
   // Of the events that the reading thread analyses, every so many is timed. Not a power of two, as the number of
@@ -89,6 +91,8 @@ class ShardedAnalysis final : public fabric::Sink {
     size_t operator()(const Pair& pair) const;
   };
 
+  template <typename Told>
+  void Pass(const Told& told, void (session::Session::*give)(const Told&));
   size_t ShardOf(const fabric::ConnectionInfo& info);
   void EndPeriod();
   bool Measure();

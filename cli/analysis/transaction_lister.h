@@ -34,6 +34,7 @@ class TransactionLister : public session::Observer {
   // The line above the others; empty but for text.
   static std::string Heading(Format format, const Style& style, bool phases);
 
+  bool WantsDeliveries() const override { return true; }
   void OnMessage(const session::Connection&, const session::Message& message, const session::Transaction* t) override;
   void OnTransaction(const session::Connection& connection, const session::Transaction& t) override;
 

@@ -131,6 +131,7 @@ class EndShard final : public CallingShard, private session::Observer {
   std::vector<session::Observer*> Observers() override { return filter_.Behind({this}); }
 
  private:
+  bool WantsDeliveries() const override { return true; }
   void OnConnection(const Connection& c, const fabric::Event&) override {
     Tell([this](fabric::ConnectionId id) { lister_.Begin(id); }, c.info.id);
   }

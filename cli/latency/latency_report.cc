@@ -12,9 +12,15 @@
 namespace stag::cli {
 namespace {
 
-constexpr std::array<std::string_view, session::kPhases> kPhaseWords{"before the first RDMA Read", "in RDMA Reads",
-                                                                     "in the server", "in RDMA Writes",
-                                                                     "between the last RDMA Write and the Reply"};
+constexpr std::array<std::string_view, session::kPhases> kPhaseWords{"before the first RDMA Read",
+                                                                     "in RDMA Reads",
+                                                                     "in the server",
+                                                                     "in RDMA Writes",
+                                                                     "between the last RDMA Write and the Reply",
+                                                                     "in recovery"};
+constexpr std::array<std::string_view, 5> kCauseWords{"sent again after a timer", "sent again after a NAK",
+                                                      "sent again after an RNR NAK",
+                                                      "sent again after duplicate acknowledgments", "it was missing"};
 constexpr std::array<std::string_view, analysis::kMeanwhiles> kMeanwhileWords{
     "an RNR NAK", "a sequence NAK (packets lost, and sent again)", "packets that the capture misses",
     "all credits in use"};
@@ -98,8 +104,8 @@ void PutVerdict(std::string& out, const std::vector<analysis::LatencyRow>& rows,
 
 }  // namespace
 
-const std::array<std::string_view, analysis::kTimes> kTimeTexts{"round trip", "to read", "pull",
-                                                                "service",    "push",    "finish"};
+const std::array<std::string_view, analysis::kTimes> kTimeTexts{"round trip", "to read", "pull",    "service",
+                                                                "push",       "finish",  "recovery"};
 
 std::string SlowSentence(const analysis::LatencySample& sample) {
   std::string out;
@@ -112,6 +118,14 @@ std::string SlowSentence(const analysis::LatencySample& sample) {
   }
   for (size_t i = 0; i < analysis::kMeanwhiles; ++i)
     if (sample.meanwhile[i]) stag::Put(out, "; {}", kMeanwhileWords[i]);
+  constexpr size_t kMostWaits = 3;
+  for (size_t i = 0; i < std::min(sample.waits.size(), kMostWaits); ++i) {
+    const analysis::SampleWait& wait = sample.waits[i];
+    stag::Put(out, "; waited ");
+    PutDuration(out, wait.ns);
+    stag::Put(out, " for frame {} ({})", wait.frame, kCauseWords[static_cast<size_t>(wait.cause)]);
+  }
+  if (sample.waits.size() > kMostWaits) stag::Put(out, "; and {} times more", sample.waits.size() - kMostWaits);
   if (sample.silence_ns > 0) {
     stag::Put(out, "; for ");
     PutDuration(out, sample.silence_ns);

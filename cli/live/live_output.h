@@ -18,11 +18,8 @@ namespace stag::cli {
 struct LiveOutput {
   // `info`: of the list. `file`: the name of the capture that is played; nullopt: there is none.
   LiveOutput(const CommonOptions& all, const results::RecordInfo& info, const scale::Team* team = nullptr,
-             std::optional<std::string> file = std::nullopt)
-      : options(all),
-        leads(!team || team->leads()),
-        output(OutputOf(all, team)),
-        rows(output, all, info, std::move(file)) {
+             const std::optional<std::string>& file = std::nullopt)
+      : options(all), leads(!team || team->leads()), output(OutputOf(all, team)), rows(output, all, info, file) {
     SetDocument(output, all, info, file.has_value());
   }
   // The record that stands first, while the command still runs; as text where there is a place for it, or on stderr.

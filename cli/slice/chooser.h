@@ -30,7 +30,8 @@ struct WantedRpc {
   uint32_t connection = 0, xid = 0;
   uint8_t seen = 0;  // SeenOf
 };
-// What the capture shows of an RPC, in bits: both messages complete, an answer, all phases.
+// What the capture shows of an RPC, in bits: both messages complete, an answer, all phases, recovery, and a
+// copy that delivered the Reply.
 uint8_t SeenOf(const session::Transaction& t);
 
 // What was chosen.
@@ -72,6 +73,7 @@ class RpcChooser final : public session::Observer, public fabric::PacketObserver
   fabric::ConnectionId connections() const { return connections_; }
   const std::map<std::string, uint64_t>& procedures() const { return procedures_; }
 
+  bool WantsDeliveries() const override { return true; }
   void OnConnection(const session::Connection& connection, const fabric::Event& event) override;
   void OnMessage(const session::Connection&, const session::Message& message, const session::Transaction* t) override;
   void OnRdma(const session::Connection&, const session::RdmaOperation& operation) override;

@@ -36,7 +36,7 @@ class Beside final : public capture::BlockListener {
       const capture::CaptureInterface* const interface = waiting.interface ? &*waiting.interface : nullptr;
       const uint64_t key = interface ? KeyOf(interface->id) : 0;
       waiting.block.data = waiting.data;
-      if (waiting.block.type == 0) {
+      if (interface && waiting.block.type == 0) {  // described, and no block
         writer.Describe(*interface, key);
       } else {
         (void)writer.Write(waiting.block, interface, key);

@@ -12,6 +12,7 @@ namespace stag::cli {
 class Verifier final : public session::Observer, public conformance::FindingSink {
  public:
   explicit Verifier(const Choice& choice);
+  bool WantsDeliveries() const override { return true; }
   void OnTransaction(const session::Connection&, const session::Transaction& t) override;
   void OnFinding(const conformance::Finding& finding) override;
 

@@ -207,6 +207,7 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
   class RoundTrips final : public session::Observer {
    public:
     explicit RoundTrips(Shard& shard) : shard_(shard) {}
+    bool WantsDeliveries() const override { return true; }
     void OnTransaction(const Connection& c, const Transaction& t) override {
       if (c.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0 || analysis::IsCut(t)) return;
       if (!shard_.filter_.Takes(c, t)) return;

@@ -262,9 +262,12 @@ void PartMaker::AddLatency() {
     Put(out, "</td></tr>\n");
   }
   EndTable(out, keys.size() - std::min(keys.size(), ReportPage::kRows), "procedure", "stag latency");
-  constexpr std::array<std::string_view, session::kPhases> kPhaseTexts{
-      "to the first RDMA Read", "RDMA Reads (pull)", "the server (service)", "RDMA Writes (push)",
-      "from the last RDMA Write to the Reply (finish)"};
+  constexpr std::array<std::string_view, session::kPhases> kPhaseTexts{"to the first RDMA Read",
+                                                                       "RDMA Reads (pull)",
+                                                                       "the server (service)",
+                                                                       "RDMA Writes (push)",
+                                                                       "from the last RDMA Write to the Reply (finish)",
+                                                                       "recovery: a packet waited to be delivered"};
   PutLegend(out, 'p', kPhaseTexts);
   Put(out, "</div>\n");
 

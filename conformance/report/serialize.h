@@ -125,12 +125,12 @@ void Members(session::Coverage& v, Fn fn) {
 template <typename Fn>
 void Members(session::Connection& v, Fn fn) {
   auto& [info, proof, first_frame, last_frame, now, setup_seen, packets, rejected, opened, closed, close_reason,
-         close_frame, reject_reason, lossy, disturbed, setup, client_known, client, coverage, credits, counters,
-         foreign, calls, replies, errors, backward_calls, replies_without_call, truncated_messages, unclear_messages,
-         evicted_transactions, other_messages] = v;
+         close_frame, reject_reason, lossy, disturbed, setup, client_known, client, coverage, spurious, troubled_since,
+         credits, counters, foreign, calls, replies, errors, backward_calls, replies_without_call, truncated_messages,
+         unclear_messages, evicted_transactions, other_messages] = v;
   fn(info, proof, first_frame, last_frame, now, setup_seen, packets, rejected, opened, closed, close_reason,
-     close_frame, reject_reason, lossy, disturbed, setup, client_known, client, coverage, credits, counters, foreign,
-     calls, replies, errors, backward_calls, replies_without_call, truncated_messages, unclear_messages,
+     close_frame, reject_reason, lossy, disturbed, setup, client_known, client, coverage, spurious, credits, counters,
+     foreign, calls, replies, errors, backward_calls, replies_without_call, truncated_messages, unclear_messages,
      evicted_transactions, other_messages);
 }
 

@@ -59,6 +59,7 @@ struct DecoderOptions {
   // The file that frames are read from, or null. What of them may have to be compared is read from it again; what is
   // not in the file is hashed. Must outlive the Decoder.
   const Lasting* lasting = nullptr;
+  bool sightings = false;             // Sink::OnSighting is called
   PacketObserver* packets = nullptr;  // sees every packet of the connections; must outlive the Decoder
 };
 

@@ -65,8 +65,13 @@ size_t EventBatch::Add(const Aside& aside, uint64_t number) {
 
 void EventBatch::Add(const Recovery& recovery, uint64_t number) { others_.push_back({number, events_used_, recovery}); }
 
+void EventBatch::Add(const Sighting& sighting, uint64_t number) {
+  sightings_.push_back({number, events_used_, sighting});
+}
+
 void EventBatch::Clear() {
   events_used_ = 0;
+  sightings_.clear();
   others_.clear();
   block_ = used_ = 0;
   large_.clear();

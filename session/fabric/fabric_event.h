@@ -217,6 +217,9 @@ struct Event {
   FrameRef frame;                              // the frame that carried it; of several packets, the last
   FrameRef first_frame;                        // the frame of its first packet
   FrameRef now;  // the frame being processed: later than `frame` when packets were held back for reordering
+  // Of a Send or an RDMA packet: the numbers of its packets, both included, as on the wire: PSNs (InfiniBand, RoCE), or
+  // the sequence numbers of its bytes (iWARP).
+  uint32_t first_number = 0, last_number = 0;
   std::variant<Setup, Opened, Closed, Send, Write, ReadRequest, ReadResponse, Nak, Gap, Anomaly> what;
 
   EventKind kind() const { return static_cast<EventKind>(what.index()); }
@@ -270,6 +273,35 @@ struct Recovery {
   FrameRef frame;
 };
 
+// A packet of a connection as the capture has it, also one that comes again or too early, in the order of the capture.
+// Numbers are as on the wire.
+struct Sighting {
+  enum class Kind : uint8_t {
+    kRequest,  // InfiniBand and RoCE; of the other side, the last four
+    kReadRequest,
+    kSegment,  // iWARP: TCP
+    kReadResponse,
+    kAck,
+    kNak,  // but for a lack of receives
+    kRnrNak,
+  };
+  // Sequence numbers from `first` on, before `behind` (RFC 2018).
+  struct Block {
+    uint32_t first = 0, behind = 0;
+  };
+  ConnectionId connection = 0;
+  uint32_t slot = 0;  // ConnectionInfo::slot
+  Side from = 0;
+  Kind kind = Kind::kRequest;
+  bool acknowledges = false;  // kSegment: `acknowledged` and `sack` say something
+  uint8_t blocks = 0;
+  uint32_t number = 0;  // the PSN; the sequence number of the first byte
+  uint32_t count = 1;   // kReadRequest: of the responses' PSNs, as far as is known; kSegment: of bytes, may be 0
+  uint32_t acknowledged = 0;
+  std::array<Block, 4> sack = {};
+  FrameRef frame;
+};
+
 // Gives out ConnectionInfo::slot, for one producer of events. A slot is given back when its connection is closed and
 // then given out again, so that there are never more than there were open connections at one time.
 class Slots {
@@ -293,6 +325,8 @@ class Sink {
   virtual void OnEvent(const Event& event) = 0;
   virtual void OnAside(const Aside&) {}
   virtual void OnRecovery(const Recovery&) {}
+  // Before the events of what it carries, if there are any.
+  virtual void OnSighting(const Sighting&) {}
 };
 
 }  // namespace stag::fabric

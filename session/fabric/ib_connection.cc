@@ -193,6 +193,7 @@ void IbConnection::ProcessSend(const RcPacket& p, SideState& s) {
   Remember(p, s, 1);
   if (p.info->first) {
     s.send.first_frame = p.frame;
+    s.send.first_psn = p.psn();
     s.send.missing = Missing::kNothing;
     if (p.info->last) {
       s.send.length = p.data_length;
@@ -242,6 +243,8 @@ void IbConnection::AppendSend(SideState& s, const RcPacket& p) {
 void IbConnection::EmitSend(SideState& s, const RcPacket& p) {
   info.acknowledged_right_before[p.from] = context_.Follows(info.acknowledged_in[p.from], s.send.first_frame.order());
   EventOf<Send> event(info, p.from, s.send.first_frame, p.frame);
+  event.first_number = s.send.first_psn;
+  event.last_number = p.psn();
   Send& send = event.rest();
   send.bytes = s.send.active ? Bytes(s.send.bytes) : p.data;
   send.length = s.send.length;
@@ -304,6 +307,7 @@ void IbConnection::ProcessWrite(const RcPacket& p, SideState& s) {
     write.whole = false;
   }
   EventOf<Write> event(info, p.from, write.first_frame, p.frame);
+  event.first_number = event.last_number = p.psn();
   Write& part = event.rest();
   part.bytes = p.data;
   part.length = p.data_length;
@@ -367,12 +371,14 @@ void IbConnection::ProcessReadRequest(const RcPacket& p, SideState& s) {
   }
   Remember(p, s, std::max(count, 1u));
   AddRead(p, s, count);
-  ReadRequest request;
+  EventOf<ReadRequest> event(info, p.from, p.frame, p.frame);
+  event.first_number = event.last_number = p.psn();
+  ReadRequest& request = event.rest();
   request.handle = p.reth.key;
   request.offset = p.reth.address;
   request.length = request.whole = p.reth.length;
   request.first = request.last = true;
-  Emit(p.from, p.frame, p.frame, request);
+  context_.Emit(event);
 }
 
 void IbConnection::ProcessReadResponse(const RcPacket& p) {
@@ -404,6 +410,7 @@ void IbConnection::ProcessReadResponse(const RcPacket& p) {
     if (at > read.length || p.data_length > read.length - at) break;
     read.bytes = bytes;
     EventOf<ReadResponse> event(info, p.from, p.frame, p.frame);
+    event.first_number = event.last_number = p.psn();
     ReadResponse& part = event.rest();
     part.handle = read.handle;
     part.offset = read.offset + at;

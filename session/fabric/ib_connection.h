@@ -127,6 +127,7 @@ class IbConnection {
       uint64_t length = 0;
       Missing missing = Missing::kNothing;
       FrameRef first_frame;
+      uint32_t first_psn = 0;
     };
     PartialSend send;
     struct {
@@ -173,6 +174,7 @@ class IbConnection {
 
   // Order
   void Arrive(const RcPacket& p);
+  [[gnu::noinline]] void See(const RcPacket& p);
   bool IsPlainRequest(const RcPacket& p);
   bool IsPlainResponse(const RcPacket& p);
   [[gnu::noinline]] void OnOddPacket(RcPacket& p);

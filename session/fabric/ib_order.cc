@@ -104,8 +104,31 @@ inline void IbConnection::Arrive(const RcPacket& p) {
 
 void IbConnection::OnPacket(RcPacket& p) {
   Arrive(p);
-  if (!attentive_ && (p.info->response ? IsPlainResponse(p) : IsPlainRequest(p))) return Process(p);
+  if (!attentive_ && (p.info->response ? IsPlainResponse(p) : IsPlainRequest(p))) {
+    if (context_.options().sightings) See(p);
+    return Process(p);
+  }
   OnOddPacket(p);
+}
+
+// In the order of the capture, if its receiver takes it.
+void IbConnection::See(const RcPacket& p) {
+  using Kind = Sighting::Kind;
+  Sighting sighting;
+  sighting.connection = info.id;
+  sighting.slot = info.slot;
+  sighting.from = p.from;
+  sighting.number = p.psn();
+  sighting.frame = p.frame;
+  if (p.Is(Operation::kReadRequest)) {
+    sighting.kind = Kind::kReadRequest;
+    if (mtu_ != 0) sighting.count = PacketCount(p.reth.length, mtu_);
+  } else if (p.info->response) {
+    const bool data = p.Is(Operation::kReadResponse);
+    const bool rnr = p.info->aeth && ib::KindOf(p.aeth.syndrome) == ib::AethKind::kRnrNak;
+    sighting.kind = data ? Kind::kReadResponse : !p.IsNak() ? Kind::kAck : rnr ? Kind::kRnrNak : Kind::kNak;
+  }
+  context_.Emit(sighting);
 }
 
 void IbConnection::OnHeldPacket(RcPacket& p) {
@@ -158,6 +181,7 @@ void IbConnection::OnOddPacket(RcPacket& p) {
     } else if (s.early.active) {
       NoteSent(p, s);
     }
+    if (context_.options().sightings && !stray && !p.doubtful) See(p);
     if (stray) {
       SetAside(p);
     } else if ((next && !p.doubtful) || (queue_.empty() && BlockOf(p).why == Block::Why::kNone)) {

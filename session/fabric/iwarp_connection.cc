@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "protocol/iwarp/mpa.h"
+#include "protocol/link/tcp_options.h"
 
 namespace stag::fabric {
 namespace {
@@ -31,6 +32,7 @@ IwarpConnection::IwarpConnection(IwarpShared& shared, const std::array<Endpoint,
       track_(shared.context.packets() ? shared.context.NewTrack() : 0),
       ends_(ends),
       half_{Half(shared), Half(shared)},
+      unseen_(shared.context),
       rdmap_(shared.context, info_) {}
 
 IwarpConnection::~IwarpConnection() = default;
@@ -180,6 +182,7 @@ void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, cons
       ++truncated_frames_;
     }
   }
+  if (context_.options().sightings) See(from, packet, frame);
   ++packets_;
   half.heard = true;
   if (!IsQuiet()) NoteBlocked();
@@ -226,6 +229,38 @@ void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, cons
     }
   }
   if (!done_ && !IsQuiet()) Drain();
+}
+
+void IwarpConnection::See(Direction from, const link::Packet& packet, const FrameRef& frame) {
+  constexpr size_t kMostUnseen = 256;
+  if (packet.tcp_flags & link::kTcpSyn) return;
+  Sighting s;
+  s.from = from;
+  s.kind = Sighting::Kind::kSegment;
+  s.number = packet.sequence;
+  s.count = static_cast<uint32_t>(packet.wire_length);
+  s.acknowledges = packet.tcp_flags & link::kTcpAck;
+  s.acknowledged = packet.acknowledgment;
+  s.frame = frame;
+  link::ForEachTcpOption(packet, [&s](uint8_t kind, Bytes contents) {
+    if (kind != link::kTcpOptionSack) return;
+    constexpr size_t kBlock = 8;
+    for (; contents.size() >= kBlock && s.blocks < s.sack.size(); contents = contents.subspan(kBlock))
+      s.sack[s.blocks++] = {LoadBe32(contents.data()), LoadBe32(contents.data() + 4)};
+  });
+  if (!followed_) {
+    if (unseen_.size() < kMostUnseen) (void)unseen_.Append(std::span(&s, 1));
+    return;
+  }
+  const auto emit = [this](Sighting sighting) {
+    sighting.connection = info_.id;
+    sighting.slot = info_.slot;
+    sighting.from = side(sighting.from);
+    context_.Emit(sighting);
+  };
+  for (const Sighting& earlier : unseen_.view()) emit(earlier);
+  unseen_.Clear();
+  emit(s);
 }
 
 // A segment that repeats sequence numbers: FPDUs that are whole in it are held against what came first. They begin at

@@ -109,6 +109,7 @@ class IwarpConnection {
   // Order (iwarp_connection.cc)
   bool IsQuiet() const;
   void NoteBlocked();
+  void See(Direction from, const link::Packet& packet, const FrameRef& frame);
   bool WaitsFor(Direction d, const TcpPiece& piece) const;
   bool IsReady(Direction d) const;
   bool HasHole(Direction d) const;
@@ -168,6 +169,7 @@ class IwarpConnection {
   std::optional<FrameRef> reset_frame_;
   Direction reset_from_ = 0;
   std::array<Half, 2> half_;
+  BudgetVector<Sighting> unseen_;  // Sightings, and who sent them as a Direction, from before it is followed
   RdmapLayer rdmap_;
 };
 

@@ -91,6 +91,7 @@ void RdmapLayer::OnSend(Side from, const DdpSegment& segment, Missing missing, c
   if (state.sending && header.sequence != state.send_sequence) EmitUnfinishedSend(from);
   if (!state.sending) {
     state.abandoned = false;
+    state.send_number = numbers_.first;
     if (header.last && header.message_offset == 0) {  // the common case: nothing is copied
       EmitSend(from, header, segment.payload, segment.payload_length, missing, first, last);
       return;
@@ -149,6 +150,8 @@ void RdmapLayer::EmitSend(Side from, const DdpHeader& header, Bytes bytes, uint6
   state.recent_sends[header.sequence % state.recent_sends.size()] = {header.sequence, last};
   ++state.sends;
   EventOf<Send> event(info_, from, first, last);
+  event.first_number = state.send_number;
+  event.last_number = numbers_.last;
   Send& message = event.rest();
   message.bytes = bytes;
   message.length = length;
@@ -164,6 +167,7 @@ void RdmapLayer::OnWrite(Side from, const DdpSegment& segment, Missing missing, 
   const DdpHeader& header = segment.header;
   const bool continues = state.writing && state.write_stag == header.stag && state.write_next == header.offset;
   EventOf<Write> event(info_, from, first, last);
+  Number(event);
   Write& part = event.rest();
   part.handle = header.stag;
   part.offset = header.offset;
@@ -228,6 +232,7 @@ void RdmapLayer::OnReadResponse(Side from, const DdpSegment& segment, Missing mi
          Anomaly{AnomalyKind::kWrongLength, read.frame.number, 0, read.request.length, end, EventKind::kReadResponse});
   if (read.request.length == 0) return;
   EventOf<ReadResponse> event(info_, from, first, last);
+  Number(event);
   ReadResponse& part = event.rest();
   part.handle = read.request.source_stag;
   part.offset = read.request.source_offset + at;

@@ -26,6 +26,9 @@ class RdmapLayer {
   bool OnSegment(Side from, const iwarp::DdpSegment& segment, Missing missing, const FrameRef& first,
                  const FrameRef& last);
 
+  // The sequence numbers of the FPDU that comes next: of its first byte and its last.
+  void set_numbers(uint32_t first, uint32_t last) { numbers_ = {first, last}; }
+
   // From here on FPDUs of `from` are missing: an unfinished Send goes out as far as it is known.
   void OnLost(Side from);
   // Whether the first FPDU of `from` may be the ready-to-receive indication of peer-to-peer mode (RFC 6581 section 4):
@@ -60,6 +63,7 @@ class RdmapLayer {
     uint64_t send_length = 0;
     Missing send_missing = Missing::kNothing;
     FrameRef send_first, send_last;
+    uint32_t send_number = 0;  // Event::first_number
     BudgetVector<std::byte> send;
     // Of a Send that went out unfinished: what still comes of it is dropped.
     bool abandoned = false;
@@ -76,7 +80,12 @@ class RdmapLayer {
   template <typename Kind>
   void Emit(Side from, const FrameRef& first, const FrameRef& last, const Kind& what) {
     Event event(info_, from, first, last, what);
+    Number(event);
     context_.Emit(event);
+  }
+  void Number(Event& event) const {
+    event.first_number = numbers_.first;
+    event.last_number = numbers_.last;
   }
   bool IsReadyToReceive(const iwarp::DdpSegment& segment) const;
   void OnSend(Side from, const iwarp::DdpSegment& segment, Missing missing, const FrameRef& first,
@@ -95,6 +104,9 @@ class RdmapLayer {
   TrackerContext& context_;
   const ConnectionInfo& info_;
   std::array<SideState, 2> side_;
+  struct {
+    uint32_t first = 0, last = 0;
+  } numbers_;
 };
 
 }  // namespace stag::fabric

@@ -247,6 +247,7 @@ void IwarpConnection::OnFpdu(Direction d, uint64_t begin, Bytes stream, const iw
   if (fpdu.ulpdu_length == 0) return;  // RFC 6581: a ready-to-receive indication can be an empty FPDU
   if (!rdmap_.sending(side(d)))        // what comes may begin one
     info_.acknowledged_right_before[side(d)] = shared_.context.Follows(info_.acknowledged_in[side(d)], first.order());
+  rdmap_.set_numbers(static_cast<uint32_t>(begin), static_cast<uint32_t>(begin + fpdu.size - 1));
   const bool understood = rdmap_.OnUlpdu(side(d), fpdu.ulpdu, fpdu.ulpdu_length, missing, first, last);
   while (half.sends.sent() < rdmap_.sends(side(d))) half.sends.Add(half.tcp.next());
   // A boundary that was found, not counted, may have been none.
@@ -302,6 +303,7 @@ void IwarpConnection::SkipLost(Direction d, uint64_t to, FrameRef frame) {
     iwarp::DecodeFpdu(partial.bytes.view(), partial.needed, partial.begin - half.base, half.markers, shared_.plain,
                       fpdu);
     ShowFpdu(d, partial.begin, partial.bytes.view(), fpdu);
+    rdmap_.set_numbers(static_cast<uint32_t>(partial.begin), static_cast<uint32_t>(partial.begin + fpdu.size - 1));
     rdmap_.OnUlpdu(side(d), fpdu.ulpdu, fpdu.ulpdu_length, Missing::kLost, partial.first, frame);
   }
   partial.Clear();

@@ -60,6 +60,7 @@ class TrackerContext {
 
   void Emit(const Aside& aside) { sink_.OnAside(aside); }
   void Emit(const Recovery& recovery) { sink_.OnRecovery(recovery); }
+  void Emit(const Sighting& sighting) { sink_.OnSighting(sighting); }
 
   // The budget over all connections. A tracker that is over it gives connections up between packets (Relieve).
   Budget& budget() { return budget_; }

@@ -44,8 +44,9 @@ void LimitsObserver::Advance(State& s, const FrameRef& frame) {
 
 // Before the oldest Call that is outstanding, nothing more is learnt. Serials are in order of the Calls, and so, but
 // for frames out of order, are times.
-void LimitsObserver::Decide(State& s) {
-  const int64_t until = s.open.empty() ? s.told : std::min(s.told, s.open.front().sent);
+void LimitsObserver::Decide(const Connection& connection, State& s) {
+  int64_t until = std::min(s.told, connection.troubled_since);
+  if (!s.open.empty()) until = std::min(until, s.open.front().sent);
   s.timeline.Decide(until, s.limits.ns);
 }
 
@@ -54,8 +55,8 @@ void LimitsObserver::Miss(State& s, const Transaction& t, int64_t sent) {
   ++s.limits.not_captured;
   const FrameRef& proof = t.answer_proof;
   const int64_t proven = proof.number != 0 && proof.timed ? std::min(proof.time_ns, s.now) : s.now;
-  s.timeline.Learn(sent, s.now, -1, 0, 0);
-  s.timeline.Learn(sent, proven, 0, 1, 0);
+  s.timeline.Learn(sent, s.now, {.open = -1});
+  s.timeline.Learn(sent, proven, {.maybe = 1});
 }
 
 // The Call of a Reply was not captured: it may have been outstanding since its sender's last message before the gap.
@@ -63,13 +64,13 @@ void LimitsObserver::MissCall(const Connection& connection, State& s, const Fram
   Advance(s, reply);
   const Coverage& client = connection.coverage[connection.client];
   if (client.gaps + client.unclear > 0 || !connection.setup_seen)
-    s.timeline.Learn(client.before_gap.number != 0 ? client.before_gap.time_ns : INT64_MIN, s.now, 0, 1, 0);
+    s.timeline.Learn(client.before_gap.number != 0 ? client.before_gap.time_ns : INT64_MIN, s.now, {.maybe = 1});
   // Else they may be of a Call that is there, and cut.
   if (connection.truncated_messages == 0 && Elapsed(s.stray[0], s.stray[1]).value_or(0) > 0)
-    s.timeline.Learn(s.stray[0].time_ns, s.stray[1].time_ns, 0, 0, 1);
+    s.timeline.Learn(s.stray[0].time_ns, s.stray[1].time_ns, {.moving = 1});
   s.stray = {};
   s.told = s.now;
-  Decide(s);
+  Decide(connection, s);
 }
 
 void LimitsObserver::OnOrphan(const Connection& connection, const Message& message) {
@@ -82,17 +83,25 @@ std::vector<LimitsObserver::Outstanding>::iterator LimitsObserver::Find(State& s
   return at != s.open.end() && at->serial == t.serial ? at : s.open.end();
 }
 
-// A Call is no longer outstanding.
-void LimitsObserver::Leave(State& s, const Transaction& t) {
+// A Call is no longer outstanding: it was until its Reply was delivered.
+void LimitsObserver::Leave(const Connection& connection, State& s, const Transaction& t) {
   const auto open = Find(s, t);
   if (open != s.open.end()) {
-    if (t.outcome != Outcome::kOutstanding && t.answer == Answer::kNotCaptured) Miss(s, t, open->sent);
+    if (t.reply.frame.number != 0) {
+      Advance(s, connection.now);
+      const int64_t answered = std::min(t.answered_in().time_ns, s.now);
+      s.timeline.Learn(answered, s.now, {.open = -1});
+      s.told = std::max(s.told, answered);
+    } else if (t.answer == Answer::kNotCaptured) {
+      Miss(s, t, open->sent);
+    }
     s.open.erase(open);
   }
   for (const auto& [first, last] :
        {std::pair(t.rdma.first_read, t.rdma.last_read), std::pair(t.rdma.first_write, t.rdma.last_write)})
-    if (Elapsed(first, last).value_or(0) > 0) s.timeline.Learn(first.time_ns, last.time_ns, 0, 0, 1);
-  Decide(s);
+    if (Elapsed(first, last).value_or(0) > 0) s.timeline.Learn(first.time_ns, last.time_ns, {.moving = 1});
+  if (s.open.empty()) s.stray = {};
+  Decide(connection, s);
 }
 
 void LimitsObserver::OnConnection(const Connection& connection, const fabric::Event&) { StateOf(connection.info.id); }
@@ -125,17 +134,12 @@ void LimitsObserver::OnMessage(const Connection& connection, const Message& mess
     ++s.limits.calls;
   } else if (message.role == Role::kReply || message.role == Role::kError) {
     Advance(s, message.frame);
-    s.told = s.now;
-    Leave(s, *t);
-    if (s.open.empty()) s.stray = {};
     if (message.role == Role::kReply || message.header.credit > 0) {
       s.granted = message.header.credit;
       s.limits.one_credit = s.granted <= 1 && (s.limits.one_credit || !s.replied);
     }
     s.replied = true;
     ++s.limits.replies;
-    s.limits.longest_answer_ns =
-        std::max(s.limits.longest_answer_ns, Elapsed(t->call.frame, message.frame).value_or(0));
     TakeResults(s, *t);
   }
 }
@@ -170,7 +174,23 @@ void LimitsObserver::OnTransaction(const Connection& connection, const Transacti
     Advance(s, connection.last_frame);
     s.told = s.now;
   }
-  Leave(s, t);
+  s.limits.longest_answer_ns = std::max(s.limits.longest_answer_ns, Elapsed(t.call.frame, t.answered_in()).value_or(0));
+  Leave(connection, s, t);
+}
+
+void LimitsObserver::OnWait(const Connection& connection, const Wait& wait) {
+  if (!Elapsed(wait.since, wait.until)) return;
+  State& s = StateOf(connection.info.id);
+  Advance(s, wait.until);
+  s.timeline.Learn(wait.since.time_ns, wait.until.time_ns, {.waiting = 1});
+}
+
+// The client's adapter waited for an acknowledgment that was lost: the Send was not complete. TCP completes one before.
+void LimitsObserver::OnSpurious(const Connection& connection, const Spurious& spurious) {
+  if (!spurious.is_send || spurious.from != connection.client || !Elapsed(spurious.first, spurious.copy)) return;
+  State& s = StateOf(connection.info.id);
+  Advance(s, spurious.copy);
+  s.timeline.Learn(spurious.first.time_ns, spurious.copy.time_ns, {.unacknowledged = 1});
 }
 
 void LimitsObserver::OnConnectionClosed(const Connection& connection, const fabric::Event&) {
@@ -181,7 +201,7 @@ void LimitsObserver::OnConnectionClosed(const Connection& connection, const fabr
     s.told = s.now;
   }
   s.open.clear();
-  Decide(s);
+  Decide(connection, s);
   s.limits.span_ns = std::accumulate(s.limits.ns.begin(), s.limits.ns.end(), int64_t{0});
   if (unknown) {
     s.limits.ns = {};

@@ -72,6 +72,9 @@ class LimitsObserver final : public Observer {
   void OnConnectionClosed(const Connection& connection, const fabric::Event& event) override;
   void OnRecovery(const Connection& connection, const fabric::Recovery& recovery) override;
   void OnOrphan(const Connection& connection, const Message& message) override;
+  bool WantsDeliveries() const override { return true; }
+  void OnWait(const Connection& connection, const Wait& wait) override;
+  void OnSpurious(const Connection& connection, const Spurious& spurious) override;
 
  private:
   struct Mending {
@@ -105,11 +108,11 @@ class LimitsObserver final : public Observer {
   }
   static bool IsFull(const State& s);
   static void Advance(State& s, const FrameRef& frame);
-  static void Decide(State& s);
+  static void Decide(const Connection& connection, State& s);
   static void Miss(State& s, const Transaction& t, int64_t sent);
   static void MissCall(const Connection& connection, State& s, const FrameRef& reply);
   static std::vector<Outstanding>::iterator Find(State& s, const Transaction& t);
-  void Leave(State& s, const Transaction& t);
+  void Leave(const Connection& connection, State& s, const Transaction& t);
   void TakeResults(State& s, const Transaction& t) const;
   void Pause(State& s, const FrameRef& frame);
 

@@ -18,11 +18,11 @@ void Timeline::Add(int64_t begin, int64_t end, const Moment& what) {
   }
 }
 
-void Timeline::Learn(int64_t begin, int64_t end, int open, int maybe, int moving) {
+void Timeline::Learn(int64_t begin, int64_t end, const Learnt& what) {
   begin = std::max(begin, decided_);
   if (begin >= end || changes_.size() + 2 > kMostChanges) return;
-  Push({begin, open, maybe, moving});
-  Push({end, -open, -maybe, -moving});
+  Push({begin, what});
+  Push({end, {-what.open, -what.maybe, -what.moving, -what.waiting, -what.unacknowledged}});
 }
 
 void Timeline::Push(const Change& change) {
@@ -31,8 +31,8 @@ void Timeline::Push(const Change& change) {
 }
 
 Limit Timeline::WhatOf(const Moment& moment, int64_t open) const {
-  if (moment.recovery) return Limit::kRecovery;
-  if (open <= 0) return sum_.maybe > 0 ? Limit::kUnknown : Limit::kIdle;
+  if (moment.recovery || sum_.waiting > 0) return Limit::kRecovery;
+  if (open <= 0) return sum_.unacknowledged > 0 ? Limit::kRecovery : sum_.maybe > 0 ? Limit::kUnknown : Limit::kIdle;
   if (open >= moment.limit) return Limit::kCreditLimited;
   return sum_.moving > 0 ? Limit::kMovingData : Limit::kServer;
 }
@@ -44,10 +44,12 @@ void Timeline::Decide(int64_t until, std::array<int64_t, kLimits>& ns) {
     int64_t end = std::min(piece.end, until);
     for (; !changes_.empty() && changes_.front().time <= piece.begin; changes_.pop_back()) {
       std::pop_heap(changes_.begin(), changes_.end());
-      const Change& change = changes_.back();
-      sum_.open += change.open;
-      sum_.maybe += change.maybe;
-      sum_.moving += change.moving;
+      const Learnt& learnt = changes_.back().what;
+      sum_.open += learnt.open;
+      sum_.maybe += learnt.maybe;
+      sum_.moving += learnt.moving;
+      sum_.waiting += learnt.waiting;
+      sum_.unacknowledged += learnt.unacknowledged;
     }
     if (!changes_.empty()) end = std::min(end, changes_.front().time);
     const int64_t open = int64_t{piece.what.open} + sum_.open;

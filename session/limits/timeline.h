@@ -32,8 +32,12 @@ class Timeline {
   // Times in nanoseconds. Stretches come one after the other.
   void Add(int64_t begin, int64_t end, const Moment& what);
   // From `begin` to `end`, of what is not decided yet: so many more Calls were outstanding; so many more may have been;
-  // so many RDMA operations moved data.
-  void Learn(int64_t begin, int64_t end, int open, int maybe, int moving);
+  // so many RDMA operations moved data; so many packets waited to be delivered; so many Sends that nobody needed any
+  // more were not acknowledged, which matters where no Call was outstanding.
+  struct Learnt {
+    int32_t open = 0, maybe = 0, moving = 0, waiting = 0, unacknowledged = 0;
+  };
+  void Learn(int64_t begin, int64_t end, const Learnt& what);
   // Nothing more is learnt of what is before `until`, nor of the oldest where there is too much to keep: adds the time
   // of each part to `ns`.
   void Decide(int64_t until, std::array<int64_t, kLimits>& ns);
@@ -46,7 +50,7 @@ class Timeline {
   };
   struct Change {
     int64_t time;
-    int32_t open, maybe, moving;
+    Learnt what;
     bool operator<(const Change& other) const { return time > other.time; }  // the earliest on top of a heap
   };
 
@@ -55,7 +59,7 @@ class Timeline {
 
   std::deque<Piece> pieces_;
   std::vector<Change> changes_;  // a heap
-  Change sum_{};                 // of those up to decided_
+  Learnt sum_;                   // of those up to decided_
   int64_t decided_ = INT64_MIN;
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "protocol/rpcrdma/header.h"
+#include "session/delivery/delivery.h"
 #include "session/fabric/fabric_event.h"
 #include "session/rpcrdma/credits.h"
 
@@ -107,6 +108,11 @@ struct Connection {
   // missing on the wire.
   bool one_sided() const { return !coverage[0].heard || !coverage[1].heard; }
   bool sampled() const { return coverage[0].sampled || coverage[1].sampled; }
+
+  // Observer::WantsDeliveries: copies of requests and segments that nobody needed, by sender; and since when packets
+  // may have waited for all that is known now, the earliest (ns; delivery::kNoTime: none).
+  std::array<uint64_t, 2> spurious{};
+  int64_t troubled_since = delivery::kNoTime;
 
   std::array<CreditState, 2> credits;    // by requesting side
   std::array<SideCounters, 2> counters;  // by sending side

@@ -70,12 +70,13 @@ Moved WritesOf(const Transaction& t) {
 
 }  // namespace
 
-std::optional<int64_t> RoundTrip(const Transaction& t) { return Elapsed(t.call.frame, t.reply.frame); }
+std::optional<int64_t> RoundTrip(const Transaction& t) { return Elapsed(t.call.frame, t.answered_in()); }
 
 PhaseFrames PhaseFramesOf(const Transaction& t) {
   PhaseFrames f;
   f.call = t.call.frame;
-  f.reply = t.reply.frame;
+  f.reply = t.answered_in();
+  f.recovery = t.recovery;
   f.whole = f.call.number != 0 && f.reply.number != 0 && t.call.header.status != ParseStatus::kTruncatedByCapture &&
             !t.call.end_missing && !t.reply.end_missing;
   if (!f.whole) return f;
@@ -92,6 +93,14 @@ PhaseFrames PhaseFramesOf(const Transaction& t) {
   return f;
 }
 
+// How much of the time between two frames is in none of the spans.
+static int64_t Without(std::span<const TimeSpan> spans, int64_t begin_ns, int64_t end_ns) {
+  int64_t rest = end_ns - begin_ns;
+  for (const TimeSpan& span : spans)
+    rest -= std::max<int64_t>(0, std::min(end_ns, span.end_ns) - std::max(begin_ns, span.begin_ns));
+  return rest;
+}
+
 Phases PhasesOf(const PhaseFrames& f) {
   Phases phases;
   const FrameRef &t0 = f.call, &t1 = f.first_read, &t2 = f.last_read, &t3 = f.first_write, &t4 = f.last_write,
@@ -104,19 +113,24 @@ Phases PhasesOf(const PhaseFrames& f) {
   if (f.writes && f.writes_known && !(in_order(t0, t3) && in_order(t3, t4) && in_order(t4, t5))) return phases;
 
   const auto at = [&phases](Phase phase) -> std::optional<int64_t>& { return phases.ns[static_cast<size_t>(phase)]; };
-  if (read_known) at(Phase::kToFirstRead) = t1.time_ns - t0.time_ns;
-  if (pull_known) at(Phase::kPull) = t2.time_ns - t1.time_ns;
+  const auto put = [&](Phase phase, int64_t begin_ns, int64_t end_ns) {
+    at(phase) = Without(f.recovery, begin_ns, end_ns);
+  };
+  if (const int64_t whole = t5.time_ns - t0.time_ns, rest = Without(f.recovery, t0.time_ns, t5.time_ns); rest != whole)
+    at(Phase::kRecovery) = whole - rest;
+  if (read_known) put(Phase::kToFirstRead, t0.time_ns, t1.time_ns);
+  if (pull_known) put(Phase::kPull, t1.time_ns, t2.time_ns);
   if (!f.reads_known || !f.writes_known) return phases;
   phases.complete = true;
   const int64_t begin = f.reads ? t2.time_ns : t0.time_ns;
   if (!f.writes) {
-    at(Phase::kService) = t5.time_ns - begin;
+    put(Phase::kService, begin, t5.time_ns);
     return phases;
   }
   const int64_t first = std::max(t3.time_ns, begin), last = std::max(t4.time_ns, begin);
-  at(Phase::kService) = first - begin;
-  at(Phase::kPush) = last - first;
-  at(Phase::kFinish) = t5.time_ns - last;
+  put(Phase::kService, begin, first);
+  put(Phase::kPush, first, last);
+  put(Phase::kFinish, last, t5.time_ns);
   return phases;
 }
 

@@ -10,25 +10,28 @@
 //     service        from t2, or t0, to t3, or t5
 //     push           t4 - t3     | where something was written
 //     finish         t5 - t4     |
+//     recovery       the time in which a packet of the RPC waited to be delivered (session/delivery), where one did; it
+//                    is not in the others
 //
 // Where Writes begin before t2, service is 0 and push begins at t2; where they also end before it, push is 0 and finish
-// begins at t2. No phase is negative, and together they are the round-trip time. Of a Send the last packet counts; of a
-// packet that was captured more than once the first copy. On iWARP t1 and t3 are the frames with the first byte of
-// their operation, t2 and t4 those that complete its last DDP segment.
+// begins at t2. No phase is negative, and together they are the round-trip time. Of a Send the last packet counts, of a
+// Reply the copy of it that was delivered; else of a packet that was captured more than once the first copy. On iWARP
+// t1 and t3 are the frames with the first byte of their operation, t2 and t4 those that complete its last DDP segment.
 #pragma once
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "session/rpcrdma/transaction.h"
 
 namespace stag::session {
 
-enum class Phase : uint8_t { kToFirstRead, kPull, kService, kPush, kFinish };
-inline constexpr size_t kPhases = 5;
-inline constexpr std::array<std::string_view, kPhases> kPhaseNames{"to_first_read", "pull", "service", "push",
-                                                                   "finish"};
+enum class Phase : uint8_t { kToFirstRead, kPull, kService, kPush, kFinish, kRecovery };
+inline constexpr size_t kPhases = 6;
+inline constexpr std::array<std::string_view, kPhases> kPhaseNames{"to_first_read", "pull",   "service",
+                                                                   "push",          "finish", "recovery"};
 
 struct Phases {
   // Nanoseconds by Phase; nullopt: the RPC does not have it, or, if not `complete`, one of its times was not captured.
@@ -41,14 +44,16 @@ struct Phases {
 
 // The frames that begin and end the phases of an RPC, as far as they were captured: what phases are computed from.
 struct PhaseFrames {
-  FrameRef call, first_read, last_read, first_write, last_write, reply;  // t0 to t5
+  FrameRef call, first_read, last_read, first_write, last_write, reply;  // t0 to t5: the frame that delivered the Reply
+  std::span<const TimeSpan> recovery;                                    // the transaction's, as long as that lasts
   bool whole = false;                                                    // Call and Reply were captured to their ends
   bool reads = false, writes = false;                                    // something was read, or written
   bool first_read_known = false, reads_known = false, writes_known = false;
 };
 PhaseFrames PhaseFramesOf(const Transaction& t);
 
-// From Call to Reply or RDMA_ERROR; nullopt: there is none, or one of both has no time, or the clock went back.
+// From Call to the delivery of the Reply or RDMA_ERROR; nullopt: there is none, or one of both has no time, or the
+// clock went back.
 std::optional<int64_t> RoundTrip(const Transaction& t);
 
 // Of a transaction that has a Reply or RDMA_ERROR; else nothing is known. Phases are not known, either, where a packet

@@ -172,23 +172,34 @@ class ReadChunkVisitor : public nfs::Visitor {
 class ArgumentsVisitor final : public ReadChunkVisitor {
  public:
   explicit ArgumentsVisitor(Transaction& t)
-      : ReadChunkVisitor(t.call.read_chunks, t.call.segments, t.call, t.operations, true), asks_(t.call.asks) {}
+      : ReadChunkVisitor(t.call.read_chunks, t.call.segments, t.call, t.operations, true), call_(t.call) {}
 
   void OnOperation(uint32_t index, uint32_t op) override {
     ReadChunkVisitor::OnOperation(index, op);
     result_items += nfs::HasEligibleResult(op);
   }
   void OnRead(uint32_t, Bytes, uint64_t, uint32_t count) override {
-    ++asks_.reads;
-    asks_.largest_read = std::max(asks_.largest_read, count);
-    asks_.read_bytes += count;
+    ++call_.asks.reads;
+    call_.asks.largest_read = std::max(call_.asks.largest_read, count);
+    call_.asks.read_bytes += count;
   }
-  void OnReplyLimit(uint32_t, uint32_t, uint32_t max_bytes) override { asks_.reply_limit += max_bytes; }
+  void OnReplyLimit(uint32_t, uint32_t, uint32_t max_bytes) override { call_.asks.reply_limit += max_bytes; }
+  void OnValue(const nfs::Value& value) override {
+    SlotUse& slot = call_.slot;
+    if (value.kind != nfs::ValueKind::kSlot || slot.known || value.offset < slot.session.size() ||
+        value.offset + value.length > call_.stream.size())
+      return;
+    const std::byte* const at = call_.stream.data() + value.offset;
+    std::copy_n(at - slot.session.size(), slot.session.size(), slot.session.begin());
+    slot.sequence = LoadBe32(at);
+    slot.slot = LoadBe32(at + 4);
+    slot.known = true;
+  }
 
   uint32_t result_items = 0;  // of a COMPOUND
 
  private:
-  Asks& asks_;
+  CallHalf& call_;
 };
 
 // Walks an inline stream that may hold the padding of RDMA_MSGP (draft-08 section 3.9): takes padding out before the

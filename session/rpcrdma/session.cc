@@ -164,12 +164,15 @@ void Session::Impl::Close(ConnectionState& state, const Event& event) {
   connection.closed = true;
   connection.close_reason = reason;
   connection.close_frame = event.frame;
+  if (state.deliveries) state.deliveries->Finish();
+  EndAwaited(state);
+  state.deliveries.reset();
+  connection.troubled_since = delivery::kNoTime;
   while (TransactionEntry* entry = state.live.oldest())
     End(state, *entry, entry->outcome == Outcome::kOutstanding ? Outcome::kUnanswered : entry->outcome);
   for (size_t side = 0; side < 2; ++side)
     connection.credits[side].max_outstanding =
         connection.one_sided() || connection.sampled() ? std::nullopt : std::optional(state.peak[side].peak());
-  for (size_t side = 0; side < 2; ++side) connection.credits[side].max_outstanding = state.peak[side].peak();
   if (connection.proof == Proof::kRpcRdma) ++stats.connections;
   Notify([&](Observer& o) { o.OnConnectionClosed(connection, event); });
   for (const EndedTransaction& ended : state.ended)
@@ -198,19 +201,35 @@ void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome
     ++stats.evicted_transactions;
     ++connection.evicted_transactions;
   }
-  Notify([&](Observer& o) { o.OnTransaction(connection, entry); });
+  static_assert(std::has_single_bit(kEnded));  // what counts them goes round
+  entry.ended_at = state.endings++;
+  EndedTransaction& ended = state.EndedAt(entry.ended_at);
+  if (ended.entry) Forget(state, *ended.entry);
+  ended = {entry.xid, entry.requester, entry.reply.frame.number != 0, nullptr};
+  const bool awaited = state.deliveries && entry.reply.frame.number != 0 && outcome != Outcome::kEvicted;
+  if (!awaited) Notify([&](Observer& o) { o.OnTransaction(connection, entry); });
   if (connection.credits[0].outstanding == 0 && connection.credits[1].outstanding == 0) connection.disturbed = false;
   if (outcome == Outcome::kEvicted) Lose(state);
-
   state.live.Remove(&entry);
+  if (!awaited) return Retire(state, entry);
+  entry.ending = entry.retired = true;
+  if (entry.reply.storage.empty()) entry.reply.KeepStream();
+  entry.CountReply();
+  state.deliveries->ended.push_back(&entry);
+  EndKnown(state);
+}
+
+// Nothing more is told of a transaction, but for late RDMA operations on its segments.
+void Session::Impl::Retire(ConnectionState& state, TransactionEntry& entry) {
   pool.Retire(&entry);
-  static_assert(std::has_single_bit(kEnded));  // what counts them goes round
-  entry.ended_at = state.endings++ % kEnded;
-  EndedTransaction& ended = state.ended[entry.ended_at];
-  if (ended.entry) Forget(state, *ended.entry);
-  ended = {entry.xid, entry.requester, entry.reply.frame.number != 0, &entry};
+  entry.ending = false;
   const bool no_segments = entry.call.segments.empty() && entry.reply.segments.empty();
-  if (no_segments || entry.call.segments.size() > kMaxRetiredSegments) Forget(state, entry);
+  const bool crowded_out = state.endings - entry.ended_at > kEnded;
+  if (no_segments || crowded_out || entry.call.segments.size() > kMaxRetiredSegments) {
+    Forget(state, entry);
+  } else {
+    state.EndedAt(entry.ended_at).entry = &entry;
+  }
   while (pool.retired() > kOldRetiredInAll) {
     TransactionEntry* const oldest = pool.oldest_retired();
     const bool old = Elapsed(oldest->call.frame, now).value_or(0) > kLateNs;
@@ -220,7 +239,7 @@ void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome
 }
 
 void Session::Impl::Forget(ConnectionState& state, TransactionEntry& entry) {
-  state.ended[entry.ended_at].entry = nullptr;
+  if (EndedTransaction& ended = state.EndedAt(entry.ended_at); ended.entry == &entry) ended.entry = nullptr;
   Unregister(state, entry, entry.requester, false);
   Unregister(state, entry, Side(1 - entry.requester), true);
   pool.Recycle(&entry);
@@ -250,7 +269,11 @@ void Session::Impl::GiveUp() {
     TransactionEntry& oldest = *pool.oldest();
     ConnectionState& owner = *connections[oldest.slot];
     owner.connection.now = now;
-    End(owner, oldest, Outcome::kEvicted);
+    if (oldest.ending) {
+      EndAwaited(owner);
+    } else {
+      End(owner, oldest, Outcome::kEvicted);
+    }
   }
 }
 
@@ -262,6 +285,11 @@ void Session::OnRecovery(const fabric::Recovery& recovery) {
   const Connection& connection = impl_->connections[recovery.slot]->connection;
   if (connection.info.id == recovery.connection)
     impl_->Notify([&](Observer& o) { o.OnRecovery(connection, recovery); });
+}
+
+void Session::OnSighting(const fabric::Sighting& sighting) {
+  impl_->OnSighting(sighting);
+  impl_->Relieve();
 }
 
 void Session::OnAside(const fabric::Aside& aside) {
@@ -281,6 +309,7 @@ void Session::Finish() {
   }
 }
 
+bool Session::wants_deliveries() const { return impl_->wants_deliveries; }
 const SessionStats& Session::stats() const { return impl_->stats; }
 
 }  // namespace stag::session

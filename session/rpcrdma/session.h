@@ -79,6 +79,12 @@ class Observer {
   virtual void OnAnswerInDoubt(const Connection&, const Transaction&) {}
   // Packets are to be sent again, or were; also of a connection that is not proven yet.
   virtual void OnRecovery(const Connection&, const fabric::Recovery&) {}
+  // Whether it has to be known which frames delivered what, and what packets waited for. Where one observer wants that,
+  // and the Decoder has DecoderOptions::sightings, OnTransaction of a transaction that was answered comes when it is
+  // known, or cannot be, and so do the next two: a packet of the connection waited; a copy of one was sent for nothing.
+  virtual bool WantsDeliveries() const { return false; }
+  virtual void OnWait(const Connection&, const Wait&) {}
+  virtual void OnSpurious(const Connection&, const Spurious&) {}
   // What a packet outside of the followed connections tells.
   virtual void OnAside(const fabric::Aside&) {}
   // The transaction ended (see outcome); after this it is recycled.
@@ -96,9 +102,12 @@ class Session final : public fabric::Sink {
   void OnEvent(const fabric::Event& event) override;
   void OnAside(const fabric::Aside& aside) override;
   void OnRecovery(const fabric::Recovery& recovery) override;
+  void OnSighting(const fabric::Sighting& sighting) override;
   // End of capture, after Decoder::Finish: outstanding transactions end as kUnanswered.
   void Finish();
   const SessionStats& stats() const;
+  // Whether an observer does (Observer::WantsDeliveries).
+  bool wants_deliveries() const;
 
  private:
   struct Impl;

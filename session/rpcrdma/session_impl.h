@@ -7,6 +7,7 @@
 #include <array>
 #include <vector>
 
+#include "session/rpcrdma/deliveries.h"
 #include "session/rpcrdma/multi_map.h"
 #include "session/rpcrdma/outstanding_peak.h"
 #include "session/rpcrdma/session.h"
@@ -65,11 +66,17 @@ struct ConnectionState {
   OnConnection live;                           // transactions that have not ended
   std::array<EndedTransaction, kEnded> ended;  // and the last that have, in turn
   uint32_t endings = 0;
+  EndedTransaction& EndedAt(uint32_t ending) { return ended[ending % kEnded]; }
+  // Null: nobody wants it, or no packet came yet.
+  std::unique_ptr<Deliveries> deliveries;
+  std::unique_ptr<DeliveryNotes> notes;  // of `deliveries`
+  uint32_t sightings = 0;
 };
 
 inline void ConnectionState::SetCharge() {
   constexpr uint64_t kCost = sizeof(ConnectionState) + 512;
   uint64_t bytes = kCost + early.bytes.capacity();
+  if (deliveries) bytes += deliveries->storage();
   for (size_t side = 0; side < 2; ++side)
     bytes += outstanding[side].storage() + reading[side].storage() + memory[side].storage() +
              connection.setup[side].bytes.capacity() + peak[side].storage();
@@ -84,7 +91,9 @@ void Unlist(MultiMap<Value>& table, int32_t& at) {
 
 struct Session::Impl {
   Impl(const SessionOptions& session_options, std::vector<Observer*> session_observers)
-      : options(session_options), observers(std::move(session_observers)), budget(options.memory_limit), pool(budget) {}
+      : options(session_options), observers(std::move(session_observers)), budget(options.memory_limit), pool(budget) {
+    for (const Observer* observer : observers) wants_deliveries = wants_deliveries || observer->WantsDeliveries();
+  }
 
   template <typename Fn>
   void Notify(Fn fn) {
@@ -109,6 +118,15 @@ struct Session::Impl {
   static void SettleAnswer(ConnectionState& state, TransactionEntry& entry);
   static Answer AnswerOf(const Connection& connection, const TransactionEntry& entry);
   void Close(ConnectionState& state, const fabric::Event& event);
+  // Which frames delivered what (session_deliveries.cc).
+  class Notes;
+  void OnSighting(const fabric::Sighting& sighting);
+  static void CarryCall(ConnectionState& state, TransactionEntry& entry, const fabric::Event& event);
+  static void CarryReply(ConnectionState& state, TransactionEntry& entry, const fabric::Event& event);
+  static void CarryRdma(ConnectionState& state, TransactionEntry& entry, const fabric::Event& event);
+  static void ProveCall(ConnectionState& state, TransactionEntry& entry, const fabric::Event& event);
+  void EndKnown(ConnectionState& state);
+  void EndAwaited(ConnectionState& state);
 
   // Parts of OnSend.
   bool IsNamed(const fabric::ConnectionInfo& info) const;
@@ -144,6 +162,7 @@ struct Session::Impl {
   void TakeReply(TransactionEntry& entry, const fabric::Event& event);
   void TakeReadList(Half& half) const;
   void End(ConnectionState& state, TransactionEntry& entry, Outcome outcome);
+  void Retire(ConnectionState& state, TransactionEntry& entry);
   void Forget(ConnectionState& state, TransactionEntry& entry);
   void Register(ConnectionState& state, TransactionEntry& entry, Side owner, bool of_reply);
   void Unregister(ConnectionState& state, TransactionEntry& entry, Side owner, bool of_reply);
@@ -159,6 +178,7 @@ struct Session::Impl {
 
   SessionOptions options;
   std::vector<Observer*> observers;
+  bool wants_deliveries = false;
   SessionStats stats;
   Budget budget;
   TransactionPool pool;

@@ -36,6 +36,7 @@ void CallHalf::Clear() {
   rpc = {};
   ready = followed = false;
   asks = {};
+  slot = {};
   eligibility = {};
 }
 
@@ -62,6 +63,9 @@ void Transaction::Clear() {
   reply.Clear();
   rdma = {};
   operations.clear();
+  delivered = {};
+  waits.clear();
+  recovery.clear();
 }
 
 namespace {

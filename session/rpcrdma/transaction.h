@@ -15,6 +15,7 @@
 #include "protocol/nfs/walk.h"
 #include "protocol/rpc/message.h"
 #include "protocol/rpcrdma/header.h"
+#include "session/delivery/delivery.h"
 #include "session/rpcrdma/message.h"
 #include "session/rpcrdma/range_set.h"
 #include "session/rpcrdma/reused.h"
@@ -203,6 +204,13 @@ struct Asks {
   uint64_t reply_limit = 0;   // bytes: the limits of READDIR and the like, added up
 };
 
+// What SEQUENCE says of the slot that a COMPOUND uses (RFC 8881 section 18.46.1).
+struct SlotUse {
+  bool known = false;
+  std::array<std::byte, 16> session{};
+  uint32_t sequence = 0, slot = 0;
+};
+
 struct CallHalf : Half {
   CallForm form = CallForm::kShort;
   rpc::CallHeader rpc;  // of the inline or position-zero stream, as soon as known; views into `stream`
@@ -210,6 +218,7 @@ struct CallHalf : Half {
   // Once the arguments were followed: at the Send when they are inline, else when the Call is complete.
   bool followed = false;
   Asks asks;
+  SlotUse slot;
   nfs::Eligibility eligibility;
 
   void Clear();
@@ -231,6 +240,25 @@ struct RdmaFrames {
   uint32_t read_segment = 0;
   uint64_t read_end = 0;
   bool reads_answered = false;
+};
+
+// A packet of a connection waited: from the frame in which it was due to the one that delivered it.
+struct Wait {
+  FrameRef since, until;
+  delivery::Cause cause = delivery::Cause::kTimer;
+  bool read_response = false;
+};
+
+// Nanoseconds since 1970.
+struct TimeSpan {
+  int64_t begin_ns = 0, end_ns = 0;
+};
+
+// A copy of a packet that `from` sent again although the other side had it; `first`: its first copy (iWARP: number 0).
+struct Spurious {
+  fabric::Side from = 0;
+  bool is_send = false;
+  FrameRef first, copy;
 };
 
 struct Transaction {
@@ -258,6 +286,13 @@ struct Transaction {
   RdmaFrames rdma;
   std::vector<Operation> operations;  // NFSv4 COMPOUND and CB_COMPOUND, with results when the reply was seen
   bool done_seen = false;             // RDMA_DONE
+  // Observer::WantsDeliveries: the frame that delivered the Reply, where that is not reply.frame (number 0: it is);
+  // when its packets waited, in no order; and the times between the Call's first copy and that frame at which one did,
+  // in order.
+  FrameRef delivered;
+  std::vector<Wait> waits;
+  std::vector<TimeSpan> recovery;
+  const FrameRef& answered_in() const { return delivered.number != 0 ? delivered : reply.frame; }
 
   std::array<const Payload*, 2> messages() const { return {&call, &reply}; }
   // call.header.Of(chunk)[i] is call.segments[SegmentIndex(chunk, i)].

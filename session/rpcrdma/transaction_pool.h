@@ -32,8 +32,13 @@ struct TransactionEntry : Transaction {
   uint64_t data_bytes = 0;    // storage of SegmentRecord::data
   uint64_t range_bytes = 0;   // storage of ranges of segments
   uint64_t read_missing = 0;  // bytes of the Read list not captured yet
-  bool retired = false;       // ended; kept for a while so that late RDMA operations can be told
-  uint32_t ended_at = 0;      // retired: its place among those of its connection that have ended
+  // Event::last_number of the Call, of the Reply, and of the last Read Response.
+  uint32_t call_last = 0, reply_number = 0, read_number = 0;
+  bool call_proven = false;  // to Deliveries
+  bool was_read = false;     // read_number is set
+  bool ending = false;       // ended, and in Deliveries::ended
+  bool retired = false;      // ended; kept for a while so that late RDMA operations can be told
+  uint32_t ended_at = 0;     // its place among those of its connection that have ended: ConnectionState::endings then
   // Where the connection's tables have it; -1: not in there.
   int32_t outstanding_at = -1, reading_at = -1;
 

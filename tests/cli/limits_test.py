@@ -95,11 +95,13 @@ class Real(unittest.TestCase):
         path = CASES / "034-rnr-at-client-roce.pcap"
         found, = lines("limits", path)
         data = list(wire.records(wire.load(path)))
-        waited, since = 0, None
+        waited, since, sent = 0, None, {}
         for ns, packet in data:
             opcode, psn = packet[42], packet[51:54]
+            if packet[23] == 17 and opcode < 0x0d:
+                sent.setdefault(psn, ns)
             if packet[23] == 17 and opcode == 0x11 and packet[54] >> 5 & 3 == 1:
-                since = since or (ns, psn)
+                since = since or (sent[psn], psn)  # it waits since it was sent first
             elif since and opcode < 0x0d and psn == since[1]:
                 waited, since = waited + ns - since[0], None
         end = max(rpc["reply_frame"] or len(data) for rpc in lines("transactions", path))

@@ -29,7 +29,7 @@ TSHARK = shutil.which("tshark")
 EDITCAP = shutil.which("editcap")
 MERGECAP = shutil.which("mergecap")
 # Of a transaction, what says where in the capture it is, and nothing of the RPC.
-PLACE = ("id", "connection", "call_frame", "reply_frame", "file", "time_s", "reply_time_s")
+PLACE = ("id", "connection", "call_frame", "reply_frame", "delivered_frame", "file", "time_s", "reply_time_s")
 # What a capture with two clocks tells as well as its frames bound how far these are apart: fewer frames, wider bounds.
 TIMES = ("time", "reply_time", "time", "rtt_us", "phases_us", "phases_complete")
 SAMPLES = 4 if SANITIZED else 6  # RPCs of a capture; STAG_SLICE_ALL=1 in the environment: all
@@ -208,6 +208,9 @@ class Rpcs(Slices):
                             self.assertEqual(mine[0][member], value, member)
                     if one["reply_frame"]:
                         self.assertEqual(origin[mine[0]["reply_frame"] - 1], one["reply_frame"])
+                    self.assertEqual("delivered_frame" in mine[0], "delivered_frame" in one)
+                    if "delivered_frame" in one:
+                        self.assertEqual(origin[mine[0]["delivered_frame"] - 1], one["delivered_frame"])
                     self.sees_frames_as_they_are(path)
                     count += 1
                     complete += one["call_complete"] and one["reply_complete"]

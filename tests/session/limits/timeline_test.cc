@@ -15,8 +15,8 @@ TEST(TimelineTest, WhatIsLearntLaterCounts) {
   timeline.Add(0, 10, {.open = 1});
   timeline.Add(10, 20, {.open = 2, .limit = 2});
   timeline.Add(20, 30, {.open = 0});
-  timeline.Learn(5, 15, -1, 1, 0);  // one of them was not
-  timeline.Learn(16, 18, 0, 0, 1);
+  timeline.Learn(5, 15, {.open = -1, .maybe = 1});  // one of them was not
+  timeline.Learn(16, 18, {.moving = 1});
   Parts ns{};
   timeline.Decide(30, ns);
   EXPECT_EQ(ns, (Parts{10, 5, 0, 0, 5 + 5, 5}));
@@ -28,7 +28,7 @@ TEST(TimelineTest, DecidesUpToAMoment) {
   Parts ns{};
   timeline.Decide(4, ns);
   EXPECT_EQ(timeline.decided(), 4);
-  timeline.Learn(0, 10, 0, 0, 1);
+  timeline.Learn(0, 10, {.moving = 1});
   timeline.Decide(10, ns);
   EXPECT_EQ(ns, (Parts{0, 0, 0, 6, 4, 0}));
 }
@@ -36,10 +36,31 @@ TEST(TimelineTest, DecidesUpToAMoment) {
 TEST(TimelineTest, RecoveryGoesFirst) {
   Timeline timeline;
   timeline.Add(0, 10, {.recovery = true, .open = 1});
-  timeline.Learn(0, 10, -1, 1, 1);
+  timeline.Learn(0, 10, {.open = -1, .maybe = 1, .moving = 1});
   Parts ns{};
   timeline.Decide(10, ns);
   EXPECT_EQ(ns, (Parts{0, 0, 10, 0, 0, 0}));
+}
+
+TEST(TimelineTest, APacketThatWaitsIsRecovery) {
+  Timeline timeline;
+  timeline.Add(0, 10, {.open = 1});
+  timeline.Add(10, 20, {.open = 0});
+  timeline.Learn(4, 8, {.waiting = 1});
+  timeline.Learn(5, 9, {.open = -1, .waiting = 1});
+  Parts ns{};
+  timeline.Decide(20, ns);
+  EXPECT_EQ(ns, (Parts{10, 0, 5, 0, 5, 0}));
+}
+
+TEST(TimelineTest, ASendThatIsNotAcknowledgedIsRecoveryWhereNoCallIsOutstanding) {
+  Timeline timeline;
+  timeline.Add(0, 10, {.open = 1});
+  timeline.Add(10, 20, {.open = 0});
+  timeline.Learn(2, 16, {.unacknowledged = 1});
+  Parts ns{};
+  timeline.Decide(20, ns);
+  EXPECT_EQ(ns, (Parts{4, 0, 6, 0, 10, 0}));
 }
 
 // Against a table of single nanoseconds.
@@ -65,7 +86,7 @@ TEST(TimelineTest, IsWhatATableOfMomentsSays) {
       for (int i = roll(3); i > 0; --i) {
         const int begin = roll(now), end = begin + roll(now - begin + 1);
         const int open = -roll(2), maybe = roll(2), moving = roll(2);
-        timeline.Learn(begin, end, open, maybe, moving);
+        timeline.Learn(begin, end, {.open = open, .maybe = maybe, .moving = moving});
         for (int k = std::max(begin, decided); k < end; ++k) {
           table[static_cast<size_t>(k)].open += open;
           table[static_cast<size_t>(k)].maybe += maybe;

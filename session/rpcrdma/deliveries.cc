@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "session/rpcrdma/deliveries.h"
+
+#include <algorithm>
+
+#include "session/delivery/rc_delivery.h"
+#include "session/delivery/tcp_delivery.h"
+
+namespace stag::session {
+
+using delivery::Lane;
+using delivery::Numbers;
+using fabric::EventKind;
+
+Deliveries::Deliveries(bool iwarp, DeliveryNotes& notes) : iwarp_(iwarp), notes_(notes) {
+  if (iwarp) {
+    delivery_ = std::make_unique<delivery::TcpDelivery>();
+  } else {
+    delivery_ = std::make_unique<delivery::RcDelivery>();
+  }
+}
+
+Lane Deliveries::LaneOf(const fabric::Event& event) const {
+  if (event.kind() == EventKind::kReadResponse && !iwarp_) return {static_cast<Side>(1 - event.from), true};
+  return {event.from, false};
+}
+
+void Deliveries::Carry(const fabric::Event& event, uint64_t serial) {
+  const Lane lane = LaneOf(event);
+  const bool is_send = event.kind() == EventKind::kSend;
+  std::vector<Carried>& carried = carried_[lane.index()];
+  const uint64_t last = delivery_->PlaceOf(lane, event.last_number);
+  const uint64_t first = last - static_cast<uint32_t>(iwarp_ ? event.last_number - event.first_number
+                                                             : (event.last_number - event.first_number) & 0xffffff);
+  if (!carried.empty()) {
+    Carried& before = carried.back();
+    if (before.serial == serial && before.is_send == is_send && before.last + 1 == first) {
+      before.last = last;
+      return;
+    }
+  }
+  if (carried.size() >= kMostCarried) carried.erase(carried.begin(), carried.begin() + kMostCarried / 2);
+  const auto at = std::ranges::upper_bound(carried, first, {}, &Carried::first);
+  carried.insert(at, {first, last, serial, is_send});
+}
+
+template <typename Fn>
+void Deliveries::ForEachCarried(const Lane& lane, const Numbers& numbers, Fn fn) const {
+  const std::vector<Carried>& carried = carried_[lane.index()];
+  for (auto at = std::ranges::lower_bound(carried, numbers.first, {}, &Carried::last);
+       at != carried.end() && at->first <= numbers.last; ++at)
+    fn(*at);
+}
+
+void Deliveries::OnWait(const Lane& lane, const Numbers& numbers, const FrameRef& due, const FrameRef& delivered,
+                        delivery::Cause cause) {
+  const Wait wait{due, delivered, cause, lane.responses};
+  notes_.OnWait(wait);
+  ForEachCarried(lane, numbers, [&](const Carried& carried) {
+    if (!waited_.empty() && waited_.back().serial == carried.serial && waited_.back().wait.cause == cause &&
+        waited_.back().wait.since.order() == due.order() && waited_.back().wait.until.order() == delivered.order())
+      return;
+    if (waited_.size() >= kMostWaited) waited_.erase(waited_.begin(), waited_.begin() + kMostWaited / 2);
+    waited_.push_back({carried.serial, wait});
+  });
+}
+
+void Deliveries::OnDelivered(const Lane& lane, const Numbers& numbers, const FrameRef& frame) {
+  if (lane.responses) return;
+  if (delivered_.size() >= kMostDelivered)
+    delivered_.erase(delivered_.begin(), delivered_.begin() + kMostDelivered / 2);
+  delivered_.push_back({lane, numbers, frame});
+}
+
+void Deliveries::OnSpurious(const Lane& lane, const Numbers& numbers, const FrameRef& first, const FrameRef& copy) {
+  bool is_send = false;
+  ForEachCarried(lane, numbers, [&](const Carried& carried) { is_send = is_send || carried.is_send; });
+  notes_.OnSpurious({lane.sender(), is_send, first, copy});
+}
+
+bool Deliveries::IsKnown(const TransactionEntry& entry) const {
+  const Lane lane = LaneOfReply(entry);
+  if (!delivery_->IsKnown(lane, delivery_->PlaceOf(lane, entry.reply_number))) return false;
+  if (!delivery_->troubled()) return true;
+  return !delivery_->AnyTrouble([&](const Lane& of, const Numbers& numbers) {
+    bool any = false;
+    ForEachCarried(of, numbers, [&](const Carried& carried) { any = any || carried.serial == entry.serial; });
+    return any;
+  });
+}
+
+void Deliveries::Take(TransactionEntry& entry) {
+  const Lane lane = LaneOfReply(entry);
+  if (!delivered_.empty()) {
+    const uint64_t last = delivery_->PlaceOf(lane, entry.reply_number);
+    for (const Delivered& delivered : delivered_)
+      if (delivered.lane == lane && delivered.numbers.first <= last && last <= delivered.numbers.last)
+        entry.delivered = delivered.frame;
+  }
+  if (waited_.empty()) return;
+  for (const Waited& waited : waited_)
+    if (waited.serial == entry.serial) entry.waits.push_back(waited.wait);
+  std::erase_if(waited_, [&](const Waited& waited) { return waited.serial == entry.serial; });
+  PutTogether(entry);
+}
+
+// The times of its waits, each moment once.
+void Deliveries::PutTogether(TransactionEntry& entry) {
+  const FrameRef &call = entry.call.frame, &reply = entry.answered_in();
+  if (!Elapsed(call, reply)) return;
+  std::vector<TimeSpan>& spans = entry.recovery;
+  for (const Wait& wait : entry.waits) {
+    if (!Elapsed(wait.since, wait.until)) continue;
+    const int64_t begin = std::max(wait.since.time_ns, call.time_ns);
+    const int64_t end = std::min(wait.until.time_ns, reply.time_ns);
+    if (begin < end) spans.push_back({begin, end});
+  }
+  std::ranges::sort(spans, {}, &TimeSpan::begin_ns);
+  size_t kept = 0;
+  for (const TimeSpan& span : spans) {
+    if (kept > 0 && span.begin_ns <= spans[kept - 1].end_ns) {
+      spans[kept - 1].end_ns = std::max(spans[kept - 1].end_ns, span.end_ns);
+    } else {
+      spans[kept++] = span;
+    }
+  }
+  spans.resize(kept);
+}
+
+uint64_t Deliveries::storage() const {
+  uint64_t bytes = sizeof *this + delivery_->storage() + waited_.capacity() * sizeof(Waited) +
+                   delivered_.capacity() * sizeof(Delivered) + ended.capacity() * sizeof(TransactionEntry*);
+  for (const std::vector<Carried>& carried : carried_) bytes += carried.capacity() * sizeof(Carried);
+  return bytes;
+}
+
+}  // namespace stag::session

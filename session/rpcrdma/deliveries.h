@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Deliveries: what session/delivery finds out about the packets of one connection, for the RPCs that they belong to.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "session/delivery/delivery.h"
+#include "session/rpcrdma/transaction_pool.h"
+
+namespace stag::session {
+
+// Something that its packets tell; the views are valid during the call.
+class DeliveryNotes {
+ public:
+  virtual ~DeliveryNotes() = default;
+  virtual void OnWait(const Wait& wait) = 0;
+  virtual void OnSpurious(const Spurious& spurious) = 0;
+};
+
+class Deliveries final : delivery::Results {
+ public:
+  // `notes` must outlive this.
+  Deliveries(bool iwarp, DeliveryNotes& notes);
+
+  void OnSighting(const fabric::Sighting& sighting) { delivery_->OnSighting(sighting, *this); }
+  // A Send or an RDMA packet is a part of the transaction `serial`.
+  void Carry(const fabric::Event& event, uint64_t serial);
+  delivery::Lane LaneOf(const fabric::Event& event) const;
+  // `frame` shows that the packet `number` of the lane had arrived.
+  void Prove(const delivery::Lane& lane, uint32_t number, const FrameRef& frame) {
+    delivery_->Prove(lane, delivery_->PlaceOf(lane, number), frame, *this);
+  }
+  // The transaction has a Reply or RDMA_ERROR: whether all is known of what its packets waited for.
+  bool IsKnown(const TransactionEntry& entry) const;
+  // Fills Transaction::delivered and waits, and forgets it.
+  void Take(TransactionEntry& entry);
+  // No packet comes any more.
+  void Finish() { delivery_->Finish(*this); }
+
+  int64_t troubled_since() const { return delivery_->troubled_since(); }
+  uint64_t storage() const;
+
+  // Transactions that have ended, in the order of their ends, and whose packets are not known yet.
+  std::vector<TransactionEntry*> ended;
+
+ private:
+  struct Carried {
+    uint64_t first = 0, last = 0;  // numbers
+    uint64_t serial = 0;           // of the transaction
+    bool is_send = false;
+  };
+  struct Waited {
+    uint64_t serial = 0;
+    Wait wait;
+  };
+  struct Delivered {
+    delivery::Lane lane;
+    delivery::Numbers numbers;
+    FrameRef frame;
+  };
+  static constexpr size_t kMostCarried = 4096, kMostWaited = 4096, kMostDelivered = 256;
+
+  void OnWait(const delivery::Lane& lane, const delivery::Numbers& numbers, const FrameRef& due,
+              const FrameRef& delivered, delivery::Cause cause) override;
+  void OnDelivered(const delivery::Lane& lane, const delivery::Numbers& numbers, const FrameRef& frame) override;
+  void OnSpurious(const delivery::Lane& lane, const delivery::Numbers& numbers, const FrameRef& first,
+                  const FrameRef& copy) override;
+  static void PutTogether(TransactionEntry& entry);
+  template <typename Fn>
+  void ForEachCarried(const delivery::Lane& lane, const delivery::Numbers& numbers, Fn fn) const;
+  delivery::Lane LaneOfReply(const TransactionEntry& entry) const {
+    return {static_cast<Side>(1 - entry.requester), false};
+  }
+
+  const bool iwarp_;
+  DeliveryNotes& notes_;
+  std::unique_ptr<delivery::Delivery> delivery_;
+  std::array<std::vector<Carried>, delivery::kLanes> carried_;  // by lane; numbers ascend
+  std::vector<Waited> waited_;
+  std::vector<Delivered> delivered_;
+};
+
+}  // namespace stag::session

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Session: which frames delivered what of a connection. A transaction that was answered waits until that is known.
+#include <algorithm>
+
+#include "session/rpcrdma/session_impl.h"
+
+namespace stag::session {
+
+namespace {
+
+using fabric::Event;
+using fabric::EventKind;
+
+constexpr size_t kMostEnded = 1024;
+constexpr uint32_t kCountEvery = 256;  // sightings
+
+const FrameRef& FirstFrame(const Event& event) {
+  return event.first_frame.number != 0 ? event.first_frame : event.frame;
+}
+
+}  // namespace
+
+class Session::Impl::Notes final : public DeliveryNotes {
+ public:
+  Notes(Impl& impl, Connection& connection) : impl_(impl), connection_(connection) {}
+  void OnWait(const Wait& wait) override {
+    impl_.Notify([&](Observer& o) { o.OnWait(connection_, wait); });
+  }
+  void OnSpurious(const Spurious& spurious) override {
+    ++connection_.spurious[spurious.from];
+    impl_.Notify([&](Observer& o) { o.OnSpurious(connection_, spurious); });
+  }
+
+ private:
+  Impl& impl_;
+  Connection& connection_;
+};
+
+void Session::Impl::OnSighting(const fabric::Sighting& sighting) {
+  if (!wants_deliveries || sighting.slot >= connections.size() || !connections[sighting.slot]) return;
+  ConnectionState& state = *connections[sighting.slot];
+  Connection& connection = state.connection;
+  if (connection.info.id != sighting.connection) return;
+  now = sighting.frame;
+  if (!state.deliveries) {
+    const bool iwarp = sighting.kind == fabric::Sighting::Kind::kSegment;
+    state.notes = std::make_unique<Notes>(*this, connection);
+    state.deliveries = std::make_unique<Deliveries>(iwarp, *state.notes);
+  }
+  connection.now = sighting.frame;
+  state.deliveries->OnSighting(sighting);
+  connection.troubled_since = state.deliveries->troubled_since();
+  if (++state.sightings % kCountEvery == 0) CountStorage(state);
+  if (!state.deliveries->ended.empty()) EndKnown(state);
+}
+
+void Session::Impl::CarryCall(ConnectionState& state, TransactionEntry& entry, const Event& event) {
+  if (!state.deliveries) return;
+  state.deliveries->Carry(event, entry.serial);
+  entry.call_last = event.last_number;
+  // The Call uses the slot of an earlier one again: its requester has the Reply to that (RFC 8881 section 2.10.6.1).
+  const SlotUse& slot = entry.call.slot;
+  if (!slot.known) return;
+  for (const TransactionEntry* ended : state.deliveries->ended) {
+    const SlotUse& earlier = ended->call.slot;
+    if (ended->requester == entry.requester && earlier.known && earlier.slot == slot.slot &&
+        earlier.sequence + 1 == slot.sequence && earlier.session == slot.session)
+      state.deliveries->Prove({static_cast<Side>(1 - entry.requester), false}, ended->reply_number, FirstFrame(event));
+  }
+}
+
+// Whatever its responder sends for a Call shows that the Call had arrived.
+void Session::Impl::ProveCall(ConnectionState& state, TransactionEntry& entry, const Event& event) {
+  if (entry.call_proven) return;
+  entry.call_proven = true;
+  state.deliveries->Prove({entry.requester, false}, entry.call_last, FirstFrame(event));
+}
+
+void Session::Impl::CarryReply(ConnectionState& state, TransactionEntry& entry, const Event& event) {
+  if (!state.deliveries) return;
+  state.deliveries->Carry(event, entry.serial);
+  entry.reply_number = event.last_number;
+  ProveCall(state, entry, event);
+  if (!entry.was_read) return;
+  const bool iwarp = state.connection.info.fabric == fabric::FabricKind::kIwarp;
+  const delivery::Lane responses =
+      iwarp ? delivery::Lane{entry.requester, false} : delivery::Lane{static_cast<Side>(1 - entry.requester), true};
+  state.deliveries->Prove(responses, entry.read_number, FirstFrame(event));
+}
+
+void Session::Impl::CarryRdma(ConnectionState& state, TransactionEntry& entry, const Event& event) {
+  state.deliveries->Carry(event, entry.serial);
+  if (event.from != entry.requester) {
+    ProveCall(state, entry, event);
+  } else if (event.kind() == EventKind::kReadResponse) {
+    entry.was_read = true;
+    entry.read_number = event.last_number;
+  }
+}
+
+// Tells of the transactions that have ended and of which all is known, in the order of their ends.
+void Session::Impl::EndKnown(ConnectionState& state) {
+  std::vector<TransactionEntry*>& ended = state.deliveries->ended;
+  size_t known = 0;
+  while (known < ended.size() && (ended.size() - known > kMostEnded || state.deliveries->IsKnown(*ended[known])))
+    ++known;
+  for (size_t i = 0; i < known; ++i) {
+    TransactionEntry& entry = *ended[i];
+    state.deliveries->Take(entry);
+    Notify([&](Observer& o) { o.OnTransaction(state.connection, entry); });
+    Retire(state, entry);
+  }
+  ended.erase(ended.begin(), ended.begin() + static_cast<ptrdiff_t>(known));
+}
+
+void Session::Impl::EndAwaited(ConnectionState& state) {
+  if (!state.deliveries) return;
+  for (TransactionEntry* const entry : std::exchange(state.deliveries->ended, {})) {
+    state.deliveries->Take(*entry);
+    Notify([&](Observer& o) { o.OnTransaction(state.connection, *entry); });
+    Retire(state, *entry);
+  }
+}
+
+}  // namespace stag::session
