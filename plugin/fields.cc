@@ -130,14 +130,15 @@ void RegisterHeaderFields(std::vector<hf_register_info>& table) {
   add(&hf.bad_discriminator, "Discriminator", "rpcrdma.bad_discriminator", FT_UINT32, BASE_HEX);
   add(&hf.call_in, "Call in frame", "rpcrdma.call_in", FT_FRAMENUM, BASE_NONE, request);
   add(&hf.reply_in, "Reply in frame", "rpcrdma.reply_in", FT_FRAMENUM, BASE_NONE, response);
+  add(&hf.delivered_in, "Reply delivered in frame", "rpcrdma.delivered_in", FT_FRAMENUM, BASE_NONE, response);
   add(&hf.rpc_call_in, "RPC Call reassembled in frame", "rpcrdma.reassembled_in", FT_FRAMENUM, BASE_NONE);
   add(&hf.time, "Time from the Call", "rpcrdma.time", FT_RELATIVE_TIME, BASE_NONE);
   add(&hf.phases[0], "Call to first RDMA Read", "rpcrdma.phase.to_first_read", FT_RELATIVE_TIME, BASE_NONE);
   add(&hf.phases[1], "RDMA Reads", "rpcrdma.phase.pull", FT_RELATIVE_TIME, BASE_NONE);
   add(&hf.phases[2], "Service", "rpcrdma.phase.service", FT_RELATIVE_TIME, BASE_NONE);
   add(&hf.phases[3], "RDMA Writes", "rpcrdma.phase.push", FT_RELATIVE_TIME, BASE_NONE);
-  add(&hf.phases[5], "Recovery", "rpcrdma.phase.recovery", FT_RELATIVE_TIME, BASE_NONE);
   add(&hf.phases[4], "Last RDMA Write to Reply", "rpcrdma.phase.finish", FT_RELATIVE_TIME, BASE_NONE);
+  add(&hf.phases[5], "Recovery", "rpcrdma.phase.recovery", FT_RELATIVE_TIME, BASE_NONE);
   add(&hf.rpc_length, "RPC message length", "rpcrdma.rpc.length", FT_UINT32, BASE_DEC);
   add(&hf.rpc_data, "RPC message", "rpcrdma.rpc.data", FT_BYTES, BASE_NONE);
 }

@@ -26,7 +26,7 @@ struct Fields {
   int segment = -1, segment_position = -1, segment_handle = -1, segment_length = -1, segment_offset = -1,
       segment_offered = -1, segment_moved = -1, segment_requested_in = -1, segment_moved_in = -1,
       segment_invalidated_in = -1;
-  int call_in = -1, reply_in = -1, rpc_call_in = -1, time = -1;
+  int call_in = -1, reply_in = -1, delivered_in = -1, rpc_call_in = -1, time = -1;
   std::array<int, session::kPhases> phases{-1, -1, -1, -1, -1, -1};  // by session::Phase
   int rpc_length = -1, rpc_data = -1;
   int operation = -1, operation_handle = -1, operation_offset = -1, operation_length = -1, operation_chunk = -1,

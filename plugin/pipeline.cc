@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "plugin/delivery_recorder.h"
 #include "plugin/prefs.h"
 #include "plugin/record_store_builder.h"
 #include "session/fabric/decoder.h"
@@ -22,6 +23,7 @@ class Pipeline {
   Pipeline()
       : store_(uint64_t{preferences.memory_mib} << 20),
         builder_(store_, preferences.reassemble),
+        deliveries_(store_),
         engine_(EngineOptions(), builder_),
         session_(SessionOptions(), Observers()),
         statistics_({.memory = StateMemory(8)}, &builder_),
@@ -70,6 +72,7 @@ class Pipeline {
     fabric::DecoderOptions options;
     options.memory_limit = StateMemory(4);
     options.packets = &statistics_;
+    options.sightings = session_.wants_deliveries();
     return options;
   }
   session::SessionOptions SessionOptions() const {
@@ -83,13 +86,14 @@ class Pipeline {
     for (unsigned i = 0; from && i < from->nranges; ++i) to.push_back({from->ranges[i].low, from->ranges[i].high});
   }
   std::vector<session::Observer*> Observers() {
-    if (!preferences.check) return {&builder_};
-    return {&builder_, &engine_};
+    if (!preferences.check) return {&builder_, &deliveries_};
+    return {&builder_, &deliveries_, &engine_};
   }
 
   std::vector<session::NumberRange> ports_, queue_pairs_;
   RecordStore store_;
   RecordStoreBuilder builder_;
+  DeliveryRecorder deliveries_;
   conformance::Engine engine_;
   session::Session session_;
   transport::TransportStatistics statistics_;

@@ -261,7 +261,8 @@ void RecordStoreBuilder::Link(const session::Connection& connection, const sessi
   } else if (message.role == Role::kReply || message.role == Role::kError) {
     record.outstanding = credits.outstanding - std::min(credits.outstanding, 1u);
     record.reply_form = transaction.reply.form;
-    record.phases = store_.arena().New<session::PhaseFrames>(session::PhaseFramesOf(transaction));
+    shared.phases = store_.arena().New<session::PhaseFrames>(session::PhaseFramesOf(transaction));
+    record.phases = shared.phases;
     shared.reply_shown_at = static_cast<uint32_t>(frame);
     shared.reply_frame = message.frame;
   }

@@ -143,6 +143,8 @@ struct TransactionRecord {
   bool reply_rebuilt = false;   // the RPC Reply was recorded
   uint32_t reply_shown_at = 0;  // where the Reply's or RDMA_ERROR's Send is shown
   FrameRef reply_frame;
+  FrameRef delivered;                      // the frame that delivered it, where another one did; number 0: none
+  session::PhaseFrames* phases = nullptr;  // of `reply_shown_at`'s record
   bool rpc_known = false;
   uint32_t program = 0, version = 0, procedure = 0;
   const std::string* operations = nullptr;  // of a COMPOUND: "SEQUENCE PUTFH READ"; null: none, or not known

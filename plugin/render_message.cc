@@ -168,6 +168,18 @@ void AddTime(proto_tree* tree, const Scene& scene, int field, int64_t ns) {
   proto_item_set_generated(proto_tree_add_time(tree, field, scene.frame, 0, 0, &time));
 }
 
+// In the time that Wireshark shows.
+session::Phases PhasesInTime(session::PhaseFrames frames) {
+  const int64_t shift = TimeOf(frames.call).time_ns - frames.call.time_ns;
+  std::vector<session::TimeSpan> recovery(frames.recovery.begin(), frames.recovery.end());
+  for (session::TimeSpan& span : recovery) span = {span.begin_ns + shift, span.end_ns + shift};
+  frames.recovery = recovery;
+  for (FrameRef* frame :
+       {&frames.call, &frames.first_read, &frames.last_read, &frames.first_write, &frames.last_write, &frames.reply})
+    *frame = TimeOf(*frame);
+  return session::PhasesOf(frames);
+}
+
 void AddLinks(const Scene& scene, proto_tree* tree, const MessageRecord& message) {
   const TransactionRecord* transaction = message.transaction;
   if (!transaction) return;
@@ -180,14 +192,13 @@ void AddLinks(const Scene& scene, proto_tree* tree, const MessageRecord& message
     AddFrameLink(tree, scene, hf.call_in, transaction->call_shown_at);
   }
   if (message.role == Role::kReply || message.role == Role::kError) {
-    if (const std::optional<int64_t> time = Elapsed(TimeOf(transaction->call_frame), TimeOf(message.frame)))
+    const bool elsewhere = transaction->delivered.number != 0;
+    if (elsewhere) AddFrameLink(tree, scene, hf.delivered_in, static_cast<uint32_t>(transaction->delivered.number));
+    const FrameRef& delivered = elsewhere ? transaction->delivered : message.frame;
+    if (const std::optional<int64_t> time = Elapsed(TimeOf(transaction->call_frame), TimeOf(delivered)))
       AddTime(tree, scene, hf.time, *time);
     if (!message.phases) return;
-    session::PhaseFrames frames = *message.phases;
-    for (FrameRef* frame :
-         {&frames.call, &frames.first_read, &frames.last_read, &frames.first_write, &frames.last_write, &frames.reply})
-      *frame = TimeOf(*frame);
-    const session::Phases phases = session::PhasesOf(frames);
+    const session::Phases phases = PhasesInTime(*message.phases);
     for (size_t i = 0; i < session::kPhases; ++i)
       if (const std::optional<int64_t>& ns = phases.ns[i]) AddTime(tree, scene, hf.phases[i], *ns);
   }

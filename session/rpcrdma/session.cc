@@ -207,7 +207,11 @@ void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome
   if (ended.entry) Forget(state, *ended.entry);
   ended = {entry.xid, entry.requester, entry.reply.frame.number != 0, nullptr};
   const bool awaited = state.deliveries && entry.reply.frame.number != 0 && outcome != Outcome::kEvicted;
-  if (!awaited) Notify([&](Observer& o) { o.OnTransaction(connection, entry); });
+  if (awaited) {
+    TellEnd(prompt, connection, entry);
+  } else {
+    Notify([&](Observer& o) { o.OnTransaction(connection, entry); });
+  }
   if (connection.credits[0].outstanding == 0 && connection.credits[1].outstanding == 0) connection.disturbed = false;
   if (outcome == Outcome::kEvicted) Lose(state);
   state.live.Remove(&entry);
@@ -309,7 +313,7 @@ void Session::Finish() {
   }
 }
 
-bool Session::wants_deliveries() const { return impl_->wants_deliveries; }
+bool Session::wants_deliveries() const { return !impl_->patient.empty(); }
 const SessionStats& Session::stats() const { return impl_->stats; }
 
 }  // namespace stag::session

@@ -79,9 +79,10 @@ class Observer {
   virtual void OnAnswerInDoubt(const Connection&, const Transaction&) {}
   // Packets are to be sent again, or were; also of a connection that is not proven yet.
   virtual void OnRecovery(const Connection&, const fabric::Recovery&) {}
-  // Whether it has to be known which frames delivered what, and what packets waited for. Where one observer wants that,
-  // and the Decoder has DecoderOptions::sightings, OnTransaction of a transaction that was answered comes when it is
-  // known, or cannot be, and so do the next two: a packet of the connection waited; a copy of one was sent for nothing.
+  // Whether the observer wants to know which frames delivered what, and what packets waited for. Where the Decoder has
+  // DecoderOptions::sightings, OnTransaction of a transaction that was answered comes to it when that is known, or
+  // cannot be known any more; and so do the next two: a packet of the connection waited; a copy of one was sent for
+  // nothing. Asked once.
   virtual bool WantsDeliveries() const { return false; }
   virtual void OnWait(const Connection&, const Wait&) {}
   virtual void OnSpurious(const Connection&, const Spurious&) {}

@@ -38,7 +38,7 @@ class Session::Impl::Notes final : public DeliveryNotes {
 };
 
 void Session::Impl::OnSighting(const fabric::Sighting& sighting) {
-  if (!wants_deliveries || sighting.slot >= connections.size() || !connections[sighting.slot]) return;
+  if (patient.empty() || sighting.slot >= connections.size() || !connections[sighting.slot]) return;
   ConnectionState& state = *connections[sighting.slot];
   Connection& connection = state.connection;
   if (connection.info.id != sighting.connection) return;
@@ -108,7 +108,7 @@ void Session::Impl::EndKnown(ConnectionState& state) {
   for (size_t i = 0; i < known; ++i) {
     TransactionEntry& entry = *ended[i];
     state.deliveries->Take(entry);
-    Notify([&](Observer& o) { o.OnTransaction(state.connection, entry); });
+    TellEnd(patient, state.connection, entry);
     Retire(state, entry);
   }
   ended.erase(ended.begin(), ended.begin() + static_cast<ptrdiff_t>(known));
@@ -118,7 +118,7 @@ void Session::Impl::EndAwaited(ConnectionState& state) {
   if (!state.deliveries) return;
   for (TransactionEntry* const entry : std::exchange(state.deliveries->ended, {})) {
     state.deliveries->Take(*entry);
-    Notify([&](Observer& o) { o.OnTransaction(state.connection, *entry); });
+    TellEnd(patient, state.connection, *entry);
     Retire(state, *entry);
   }
 }

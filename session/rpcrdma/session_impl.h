@@ -92,7 +92,7 @@ void Unlist(MultiMap<Value>& table, int32_t& at) {
 struct Session::Impl {
   Impl(const SessionOptions& session_options, std::vector<Observer*> session_observers)
       : options(session_options), observers(std::move(session_observers)), budget(options.memory_limit), pool(budget) {
-    for (const Observer* observer : observers) wants_deliveries = wants_deliveries || observer->WantsDeliveries();
+    for (Observer* observer : observers) (observer->WantsDeliveries() ? patient : prompt).push_back(observer);
   }
 
   template <typename Fn>
@@ -100,6 +100,9 @@ struct Session::Impl {
     for (Observer* observer : observers) fn(*observer);
   }
 
+  void TellEnd(const std::vector<Observer*>& to, const Connection& connection, const Transaction& t) const {
+    for (Observer* observer : to) observer->OnTransaction(connection, t);
+  }
   void OnEvent(const fabric::Event& event);
   ConnectionState& Find(const fabric::Event& event);
   ConnectionState& Create(const fabric::Event& event);
@@ -178,7 +181,8 @@ struct Session::Impl {
 
   SessionOptions options;
   std::vector<Observer*> observers;
-  bool wants_deliveries = false;
+  // Those that hear of the end of a transaction at once, and when it is known which frames delivered what.
+  std::vector<Observer*> prompt, patient;
   SessionStats stats;
   Budget budget;
   TransactionPool pool;

@@ -49,6 +49,23 @@ class FeaturesTest(unittest.TestCase):
     def statistics(self, capture, *names):
         return self.wireshark.tshark(capture, "-q", *[option for name in names for option in ("-z", name)])
 
+    # recovery/: what the simulator says that made the captures.
+    def test_deliveries(self):
+        cases = pathlib.Path(__file__).parents[1] / "cli" / "recovery"
+        for name in ("04-reply-lost-behind", "14-rnr", "39-head-of-line", "02-clean-iwarp"):
+            with self.subTest(name):
+                right = json.loads((cases / f"{name}.json").read_text())["rpcs"]
+                shown = {int(frame[0]): ((*delivered, None)[0], float(time[0]), sum(map(float, recovery)))
+                         for frame, delivered, time, recovery in self.wireshark.fields(
+                             cases / f"{name}.pcap", "rpcrdma.time", "frame.number", "rpcrdma.delivered_in", "rpcrdma.time",
+                             "rpcrdma.phase.recovery", options=("-2",))}
+                self.assertEqual(len(shown), len(right))
+                for rpc in right:
+                    delivered, time, recovery = shown[rpc["reply_frame"]]
+                    self.assertEqual(int(delivered or rpc["reply_frame"]), rpc["delivered_frame"])
+                    self.assertAlmostEqual(time * 1e6, rpc["rtt_us"], delta=0.06)
+                    self.assertAlmostEqual(recovery * 1e6, rpc["any"][0]["recovery"] or 0, delta=0.06)
+
     # Frames and the frames of first copies as `infiniband.bth.psn` of tshark shows them.
     def test_transport(self):
         capture = self.path("rxe-loss-nfs3")
