@@ -21,6 +21,11 @@ void ReportDrops(const std::string& name, const FileOutcome& outcome, Diagnostic
         Count(outcome.session.evicted_transactions, "transaction"), Count(outcome.session.dropped_bytes, "byte"),
         Count(outcome.decoder.dropped_for_memory, "item"));
   }
+  if (outcome.session.copies_given_up > 0)
+    diagnostics.Complain(
+        "{}: the memory cap was reached: of {} it is not known which copies of packets were delivered; --memory raises "
+        "the cap",
+        name, Count(outcome.session.copies_given_up, "connection"));
   // Beside RPCs, what is of another protocol is of no interest; fragments and tunnels may hold more of them.
   const auto of_interest = [](const fabric::StopCounts::Entry& entry) {
     return entry.stop.reason == link::StopReason::kFragment || entry.stop.reason == link::StopReason::kTooDeep;

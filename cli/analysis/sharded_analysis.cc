@@ -295,6 +295,7 @@ session::SessionStats ShardedAnalysis::stats() const {
     sum.messages += one.messages;
     sum.evicted_transactions += one.evicted_transactions;
     sum.dropped_bytes += one.dropped_bytes;
+    sum.copies_given_up += one.copies_given_up;
   }
   return sum;
 }

@@ -221,14 +221,19 @@ std::vector<TransportTrouble> TransportTroubles(const Connection& c, const Healt
     if (n.repeated_responses > 0)
       text += requests > 0 ? fmt::format(", {} of them Read Responses", n.repeated_responses)
                            : ", all of them Read Responses that were asked for again";
-    text += fmt::format(": the wire or the adapter of the {} lost some, or their acknowledgments.", peer);
+    const uint64_t spurious = std::min(c.spurious[side], requests), needed = requests + n.repeated_responses - spurious;
+    if (needed > 0) text += fmt::format(": the wire or the adapter of the {} lost some, or their acknowledgments", peer);
+    if (spurious > 0)
+      text += fmt::format("{} for nothing: the {} had {}", needed > 0 ? "; " + Count(spurious, packet) : std::string(),
+                          peer, spurious == 1 ? "it" : "them");
+    text += ".";
     int64_t longest = 0;
     for (const Episode& e : health.episodes)
       if (e.side == side && (e.kind == Episode::Kind::kTimeout || e.kind == Episode::Kind::kSegments))
         longest = std::max(longest, e.cost_ns());
     if (longest >= kLongSilence) text += fmt::format(" It waited up to {} before it did.", Duration(longest));
     // A receiver that says so missed a packet; else nothing tells a lost one from a lost acknowledgement.
-    const bool missed = health.sent[transport::Other(side)].nak_sequence > 0;
+    const bool missed = needed > 0 && health.sent[transport::Other(side)].nak_sequence > 0;
     add("retransmission", missed ? std::optional(Blame::kNetwork) : std::nullopt, std::move(text),
         first(side, {Kind::kRetransmission, Kind::kRepeatedResponse}));
   });

@@ -97,8 +97,10 @@ void RcDelivery::OnRequest(Side requester, uint64_t number, const Sighting& s, R
       r.due = before ? before->first : s.frame;
     } else {
       See(requests, number, s, results);
-      if (std::ranges::find(r.reads, number, &Read::begin) == r.reads.end())
-        r.reads[r.next_read++ % r.reads.size()] = {number, s.count};
+      if (std::ranges::find(r.reads, number, &Read::begin) == r.reads.end()) {
+        if (r.reads.size() < kReads) r.reads.emplace_back();
+        r.reads[r.next_read++ % kReads] = {number, s.count};
+      }
     }
   }
   if (number > r.last) r.nak.reset();  // what is new comes behind what was asked for
@@ -275,6 +277,7 @@ void RcDelivery::Finish(Results& results) {
 
 uint64_t RcDelivery::storage() const {
   uint64_t bytes = sizeof *this;
+  for (const Requester& requester : requesters_) bytes += requester.reads.capacity() * sizeof(Read);
   for (const Stream& stream : streams_)
     bytes += stream.packets.capacity() * sizeof(Packet) + stream.evidence.storage() +
              stream.troubles.capacity() * (sizeof(Trouble) + 4 * sizeof(FrameRef));

@@ -61,7 +61,7 @@ class RcDelivery final : public Delivery {
     bool any = false;
     uint64_t reference = 0;  // near which numbers are
     uint64_t last = 0;       // of the request that was sent last
-    std::array<Read, 64> reads{};
+    std::vector<Read> reads;  // the last ones, a ring
     size_t next_read = 0;
     std::optional<FrameRef> nak;  // that asks for packets again, and was not obeyed
     bool rnr = false;
@@ -69,7 +69,7 @@ class RcDelivery final : public Delivery {
     std::optional<FrameRef> due;  // ... and since when the response with that number is due
   };
 
-  static constexpr size_t kFewPackets = 64, kMostPackets = 1 << 15, kMostTroubles = 4096, kMostCopies = 64;
+  static constexpr size_t kFewPackets = 16, kMostPackets = 1 << 15, kMostTroubles = 4096, kMostCopies = 64, kReads = 64;
 
   uint64_t Unwrap(Side requester, uint32_t psn);
   Stream& StreamOf(const Lane& lane) { return streams_[lane.index()]; }

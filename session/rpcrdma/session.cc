@@ -256,6 +256,7 @@ void Session::Impl::GiveUp() {
     trimmed_in = now.order();
     for (const std::unique_ptr<ConnectionState>& state : connections) {
       if (!state) continue;
+      GiveUpDeliveries(*state);
       for (size_t side = 0; side < 2; ++side) {
         state->outstanding[side].Trim();
         state->reading[side].Trim();

@@ -44,9 +44,11 @@ void Session::Impl::OnSighting(const fabric::Sighting& sighting) {
   if (connection.info.id != sighting.connection) return;
   now = sighting.frame;
   if (!state.deliveries) {
+    if (state.deliveries_given_up || connection.proof != Proof::kRpcRdma) return;
     const bool iwarp = sighting.kind == fabric::Sighting::Kind::kSegment;
     state.notes = std::make_unique<Notes>(*this, connection);
     state.deliveries = std::make_unique<Deliveries>(iwarp, *state.notes);
+    CountStorage(state);
   }
   connection.now = sighting.frame;
   state.deliveries->OnSighting(sighting);
@@ -112,6 +114,16 @@ void Session::Impl::EndKnown(ConnectionState& state) {
     Retire(state, entry);
   }
   ended.erase(ended.begin(), ended.begin() + static_cast<ptrdiff_t>(known));
+}
+
+// Memory is short.
+void Session::Impl::GiveUpDeliveries(ConnectionState& state) {
+  if (!state.deliveries) return;
+  EndAwaited(state);
+  state.deliveries.reset();
+  state.deliveries_given_up = true;
+  state.connection.troubled_since = delivery::kNoTime;
+  ++stats.copies_given_up;
 }
 
 void Session::Impl::EndAwaited(ConnectionState& state) {

@@ -71,6 +71,7 @@ struct ConnectionState {
   std::unique_ptr<Deliveries> deliveries;
   std::unique_ptr<DeliveryNotes> notes;  // of `deliveries`
   uint32_t sightings = 0;
+  bool deliveries_given_up = false;
 };
 
 inline void ConnectionState::SetCharge() {
@@ -130,6 +131,7 @@ struct Session::Impl {
   static void ProveCall(ConnectionState& state, TransactionEntry& entry, const fabric::Event& event);
   void EndKnown(ConnectionState& state);
   void EndAwaited(ConnectionState& state);
+  void GiveUpDeliveries(ConnectionState& state);
 
   // Parts of OnSend.
   bool IsNamed(const fabric::ConnectionInfo& info) const;
