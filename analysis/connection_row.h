@@ -44,7 +44,7 @@ inline std::optional<RangeRow> RangeOf(const session::MinMaxLast& range) {
 }
 struct CreditsRow {
   std::optional<RangeRow> requested, granted;
-  std::optional<uint32_t> max_outstanding;
+  uint32_t max_outstanding = 0;
 };
 struct CreditsOfBoth {
   std::optional<CreditsRow> forward, backward;
@@ -157,7 +157,7 @@ struct Record<analysis::CreditsRow> : Part<analysis::CreditsRow> {
       Member<&Row::granted>("granted", "Credits that Replies grant; null: none were seen."),
       Member<&Row::max_outstanding>("max_outstanding",
                                     "Most Calls that were outstanding at a time, without those whose answer was not "
-                                    "captured; null: the capture has one direction alone, or a sample.")
+                                    "captured.")
           .Column("most outstanding"),
   };
 };

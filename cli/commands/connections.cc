@@ -242,8 +242,7 @@ class TextOfConnection {
     Label(out, label);
     put("requested", credits.requested);
     put("granted", credits.granted);
-    credits.max_outstanding ? Put(out, "outstanding at most {}\n", *credits.max_outstanding)
-                            : Put(out, "outstanding not known\n");
+    Put(out, "outstanding at most {}\n", credits.max_outstanding);
   }
 
   void PutTraffic(std::string& out, const Connection& c, Side client, Side server) const {

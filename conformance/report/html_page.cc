@@ -114,7 +114,7 @@ std::string Range(const session::MinMaxLast& range) {
 std::string CreditsMarkup(const session::CreditState& credits) {
   if (!credits.requested.any && !credits.granted.any) return "<span class=\"muted\">no Calls</span>";
   return Text("requested ", Range(credits.requested), "; granted ", Range(credits.granted), "; outstanding ",
-              credits.max_outstanding ? Text("at most ", Grouped(*credits.max_outstanding)) : "not known");
+              Text("at most ", Grouped(credits.max_outstanding)));
 }
 
 std::string Operations(uint64_t operations, uint64_t bytes) {

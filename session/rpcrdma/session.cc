@@ -170,9 +170,7 @@ void Session::Impl::Close(ConnectionState& state, const Event& event) {
   connection.troubled_since = delivery::kNoTime;
   while (TransactionEntry* entry = state.live.oldest())
     End(state, *entry, entry->outcome == Outcome::kOutstanding ? Outcome::kUnanswered : entry->outcome);
-  for (size_t side = 0; side < 2; ++side)
-    connection.credits[side].max_outstanding =
-        connection.one_sided() || connection.sampled() ? std::nullopt : std::optional(state.peak[side].peak());
+  for (size_t side = 0; side < 2; ++side) connection.credits[side].max_outstanding = state.peak[side].peak();
   if (connection.proof == Proof::kRpcRdma) ++stats.connections;
   Notify([&](Observer& o) { o.OnConnectionClosed(connection, event); });
   for (const EndedTransaction& ended : state.ended)

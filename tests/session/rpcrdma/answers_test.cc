@@ -32,7 +32,7 @@ struct AnswersTest : testing::Test, Observer {
     known[t.xid] = {t.answer, t.answer_proof.number, t.waited_ns};
   }
   void OnConnectionClosed(const Connection& connection, const fabric::Event&) override {
-    most_outstanding = connection.credits[0].max_outstanding.value_or(99);
+    most_outstanding = connection.credits[0].max_outstanding;
   }
   uint64_t Call(uint32_t xid, uint32_t credit = 32, uint32_t handle = 0) {
     rpcrdma::Header header = MakeHeader(rpcrdma::kMsg, xid, credit);
