@@ -46,7 +46,9 @@ void ParseRequest(Cursor& c, CmMessage& m) {
   m.remote_lid = c.U16();
   CopyTo(m.local_gid, c.Take(16));
   CopyTo(m.remote_gid, c.Take(16));
-  c.Skip(8 + 44);  // rest of the primary path, alternate path
+  c.Skip(7);
+  m.ack_timeout = c.U8() >> 3;
+  c.Skip(44);  // alternate path
 }
 
 void AppendRequest(Writer& w, const CmMessage& m) {
@@ -70,7 +72,9 @@ void AppendRequest(Writer& w, const CmMessage& m) {
   w.U16(m.remote_lid);
   w.Put(m.local_gid);
   w.Put(m.remote_gid);
-  w.Zeros(8 + 44);
+  w.Zeros(7);
+  w.U8(static_cast<uint8_t>(m.ack_timeout << 3));
+  w.Zeros(44);
 }
 
 void ParseReply(Cursor& c, CmMessage& m) {

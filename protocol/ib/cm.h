@@ -62,7 +62,8 @@ struct CmMessage {
   uint64_t service_id = 0;
   uint8_t service_type = 0;  // 0 RC, 1 UC, 2 RD
   uint8_t retry_count = 0;
-  uint32_t path_mtu = 0;  // bytes: 256 to 4096; 0: reserved value
+  uint8_t ack_timeout = 0;  // Local ACK Timeout of the primary path: 4.096 us times two to the power of it; 0: none
+  uint32_t path_mtu = 0;    // bytes: 256 to 4096; 0: reserved value
   uint16_t partition = 0;
   uint16_t local_lid = 0, remote_lid = 0;  // primary path
   std::array<std::byte, 16> local_gid{}, remote_gid{};

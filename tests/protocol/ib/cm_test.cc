@@ -38,6 +38,7 @@ TEST(Cm, RealRequest) {
   EXPECT_EQ(m.initiator_depth, 4);
   EXPECT_EQ(m.starting_psn, 0x735574u);
   EXPECT_EQ(m.retry_count, 6);
+  EXPECT_EQ(m.ack_timeout, 19);
   EXPECT_EQ(m.path_mtu, 1024u);
   EXPECT_EQ(m.service_type, 0);
   ASSERT_TRUE(m.ip.has_value());
@@ -84,6 +85,7 @@ CmMessage Sample(CmKind kind, Bytes private_data) {
     m.service_id = IpCmServiceId(20049);
     m.service_type = 1;
     m.retry_count = 5;
+    m.ack_timeout = 19;
     m.path_mtu = 4096;
     m.partition = 0x8001;
     m.local_lid = 7, m.remote_lid = 8;
@@ -128,6 +130,7 @@ TEST(Cm, EveryKindThereAndBack) {
     EXPECT_EQ(out.service_id, in.service_id);
     EXPECT_EQ(out.service_type, in.service_type);
     EXPECT_EQ(out.retry_count, in.retry_count);
+    EXPECT_EQ(out.ack_timeout, in.ack_timeout);
     EXPECT_EQ(out.path_mtu, in.path_mtu);
     EXPECT_EQ(out.partition, in.partition);
     EXPECT_EQ(out.local_lid, in.local_lid);
