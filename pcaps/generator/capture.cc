@@ -9,7 +9,8 @@
 
 namespace stag::evidence {
 
-constexpr int64_t kFrameTime = 10'000;  // nanoseconds
+// Nanoseconds. Who sends again does so when its timer has run out: sooner, the same packet is a copy of the capture.
+constexpr int64_t kFrameTime = 10'000, kTimer = 20'000'000;
 
 void Capture::Add(Buffer bytes) {
   time_ns_ += kFrameTime;
@@ -21,12 +22,15 @@ void Capture::Add(Buffer bytes) {
 
 void Capture::Repeat(uint64_t first, uint64_t last) {
   Require(first > 0 && last <= frames_.size(), "there is no such frame to repeat");
+  WaitForTimer();
   for (uint64_t number = first; number <= last; ++number) {
     Frame copy = frames_[number - 1];
     copy.time_ns = time_ns_ += kFrameTime;
     frames_.push_back(std::move(copy));
   }
 }
+
+void Capture::WaitForTimer() { time_ns_ += kTimer; }
 
 void Capture::SwapLast() {
   Require(frames_.size() >= 2, "there are no two frames to swap");

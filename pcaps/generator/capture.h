@@ -40,8 +40,10 @@ class Capture {
   void Snap(size_t length) { snap_length_ = length; }
   // While false, frames pass without being captured.
   void set_listening(bool listening) { listening_ = listening; }
-  // The frames `first` to `last` come once more.
+  // The frames `first` to `last` come once more, when a timer has run out.
   void Repeat(uint64_t first, uint64_t last);
+  // What is sent next is sent again, when a timer has run out.
+  void WaitForTimer();
   // The last frame is missing from the capture.
   void DropLast() { frames_.pop_back(); }
   // The last two frames change places.

@@ -53,6 +53,7 @@ void IwarpScript::Segment(Side from, uint8_t flags, Bytes payload) {
 
 void IwarpScript::Rewind(Side from) {
   Settle();
+  capture_.WaitForTimer();
   next_sequence_[from] = last_sequence_[from];
 }
 

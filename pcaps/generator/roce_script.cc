@@ -163,6 +163,7 @@ void RoceScript::Nak(Side from, fabric::NakKind kind) {
 
 void RoceScript::Rewind(Side from) {
   Settle();
+  capture_.WaitForTimer();
   talk_.Rewind(from, last_psn_[from]);
 }
 

@@ -167,12 +167,17 @@ TEST(IbAnomaly, WhatTheReceiverAcknowledgesIsFollowed) {
       }
 }
 
+constexpr int64_t kTimeout = 20'000'000;  // ns
+
 // A Send is damaged on the way and sent again: what its receiver acknowledges is the second one.
 TEST(IbAnomaly, WhatIsSentAgainIsNotInDoubt) {
   for (const IbWire::Kind kind : kKinds) {
     IbWire wire(kind);
     IbTalk talk(wire);
-    wire.frames().push_back(SendDamaged(wire, talk));
+    WireFrame again = SendDamaged(wire, talk);
+    again.time_ns += kTimeout;
+    wire.frames().push_back(again);
+    wire.Wait(kTimeout);
     talk.Ack(0);
     Recorder recorder;
     Play(wire, recorder);
