@@ -14,7 +14,7 @@ namespace stag::fabric {
 struct Decoder::Impl {
   Impl(const DecoderOptions& options, Sink& sink)
       : context(options, sink), fragments(context.budget(), context.stats().stopped), ib(context), iwarp(context) {
-    if (!options.keep_copies) copies.emplace();
+    if (!options.keep_copies) copies.emplace(context.ack_timeouts());
   }
 
   void OnRpcbind(const link::Packet& packet, const FrameRef& frame);
@@ -24,6 +24,8 @@ struct Decoder::Impl {
   bool IsCopy(const link::Packet& packet, const FrameRef& frame) {
     if (!copies || !copies->IsCopy(packet, frame)) return false;
     ++context.stats().copies;
+    context.stats().unclear_copies = copies->unclear();
+    context.stats().first_unclear_copy = copies->first_unclear();
     context.NoteCopy();
     return true;
   }

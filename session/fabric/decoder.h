@@ -69,13 +69,14 @@ struct DecoderStats {
   uint64_t duplicates = 0;        // link-level duplicates and retransmissions dropped
   uint64_t gaps = 0;              // kGap events
   uint64_t bad_crc = 0, checked_crc = 0;
-  uint64_t ip_fragments = 0;                           // frames with one; put together where all are there
-  std::array<uint64_t, link::kTunnelKinds> tunnels{};  // frames out of a link::Tunnel of each kind
-  uint64_t copies = 0;                                 // of packets that were captured before: dropped
-  uint64_t tunneled = 0;                               // frames out of any
-  StopCounts stopped;                                  // frames that could not be looked into
-  uint64_t dropped_for_memory = 0;                     // bytes or packets given up to stay within memory_limit
-  uint64_t unreliable = 0;                             // UD (not CM) and UC packets: not followed
+  uint64_t ip_fragments = 0;                            // frames with one; put together where all are there
+  std::array<uint64_t, link::kTunnelKinds> tunnels{};   // frames out of a link::Tunnel of each kind
+  uint64_t copies = 0;                                  // of packets that were captured before: dropped
+  uint64_t unclear_copies = 0, first_unclear_copy = 0;  // of these, what may have been sent again; the first frame
+  uint64_t tunneled = 0;                                // frames out of any
+  StopCounts stopped;                                   // frames that could not be looked into
+  uint64_t dropped_for_memory = 0;                      // bytes or packets given up to stay within memory_limit
+  uint64_t unreliable = 0;                              // UD (not CM) and UC packets: not followed
 };
 
 class Decoder {

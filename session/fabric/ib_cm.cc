@@ -129,6 +129,7 @@ void IbCm::Close(ConnectionId id, CloseReason reason, const FrameRef& frame) {
 
 bool IbCm::OnRequest(const CmMessage& m, const Seen& seen) {
   if (m.service_type != kServiceRc) return true;
+  context_.ack_timeouts().Note(seen.shown_source, seen.shown_destination, m.ack_timeout);
   IbLink* link = nullptr;
   if (Entry* known = Find(seen.source, seen.destination, m.local_id)) {
     if (known->qp == m.qp) return true;  // sent again

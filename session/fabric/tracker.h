@@ -6,6 +6,7 @@
 
 #include "protocol/base/budget.h"
 #include "protocol/link/packet.h"
+#include "session/fabric/ack_timeouts.h"
 #include "session/fabric/decoder.h"
 #include "session/fabric/packet_observer.h"
 
@@ -27,6 +28,7 @@ class TrackerContext {
   const DecoderOptions& options() const { return options_; }
   const DecoderLimits& limits() const { return options_.limits; }
   DecoderStats& stats() { return stats_; }
+  AckTimeouts& ack_timeouts() { return ack_timeouts_; }
   // Null: there is none.
   PacketObserver* packets() const { return options_.packets; }
   PacketObserver::Track NewTrack() { return ++last_track_; }
@@ -75,6 +77,7 @@ class TrackerContext {
   DecoderOptions options_;
   Sink& sink_;
   DecoderStats stats_;
+  AckTimeouts ack_timeouts_;
   ConnectionId last_connection_ = 0;
   PacketObserver::Track last_track_ = 0;
   Slots slots_;

@@ -113,6 +113,29 @@ TEST(IbSetup, RetransmittedMessagesAreIgnored) {
   EXPECT_EQ(r.Count(EventKind::kSend), 1u);
 }
 
+// The REQ tells how long an adapter waits for an acknowledgement, by what the same packet again within 5 ms is judged.
+TEST(IbSetup, TheTimeOutTellsCopies) {
+  for (const IbWire::Kind kind : {IbWire::Kind::kRoceV2, IbWire::Kind::kRoceV1, IbWire::Kind::kInfiniBand}) {
+    for (const uint8_t timeout : {uint8_t{19}, uint8_t{9}}) {  // 2.1 s, 2.1 ms
+      IbWire wire(kind);
+      IbTalk talk(wire);
+      ib::CmMessage request = talk.Request();
+      request.ack_timeout = timeout;
+      wire.Cm(0, request);
+      wire.Cm(1, talk.Reply());
+      wire.Cm(0, talk.Other(CmKind::kReadyToUse, 0));
+      for (uint8_t n = 1; n < 20; ++n) talk.Send(0, Message(n));
+      WireFrame again = wire.frames().back();
+      again.time_ns += 5'000'000;
+      wire.frames().push_back(again);
+      Recorder r;
+      const DecoderStats stats = Play(wire, r);
+      EXPECT_EQ(stats.copies, timeout == 19 ? 1u : 0u);
+      EXPECT_EQ(stats.duplicates, timeout == 19 ? 0u : 1u);
+    }
+  }
+}
+
 TEST(IbSetup, Rejected) {
   IbWire wire;
   IbTalk talk(wire);
