@@ -18,6 +18,7 @@ namespace stag::analysis {
 struct LinkCounts {
   LinkCounts() = default;
   explicit LinkCounts(const fabric::DecoderStats& stats) : copies(stats.copies), bad_checksums(stats.bad_crc) {
+    if (stats.unclear_copies > 0) unclear_copies = stats.unclear_copies;
     for (size_t kind = 0; kind < stats.tunnels.size(); ++kind) {
       if (stats.tunnels[kind] > 0) tunnels.emplace_back(link::kTunnelNames[kind].key, stats.tunnels[kind]);
     }
@@ -27,6 +28,7 @@ struct LinkCounts {
   }
   std::vector<std::pair<std::string_view, uint64_t>> tunnels;
   results::Omittable<std::vector<std::pair<std::string, uint64_t>>> stopped;
+  results::Omittable<uint64_t> unclear_copies;
   uint64_t copies = 0, bad_checksums = 0;
 };
 
@@ -49,6 +51,8 @@ struct Record<analysis::LinkCounts> : Part<analysis::LinkCounts> {
           "not_looked_into",
           "Frames that could not be looked into by what stopped that: \"GRE with protocol 0x1234\", ..."),
       Member<&Row::copies>("copies", "Packets left out that were captured before."),
+      Member<&Row::unclear_copies>("unclear_copies",
+                                   "Of these, packets that may have been sent again instead: nothing tells which."),
       Member<&Row::bad_checksums>("bad_checksums",
                                   "Packets with a wrong checksum, left out unless the receiver acknowledged them."),
   };

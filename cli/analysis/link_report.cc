@@ -16,6 +16,7 @@ void PutLinkReport(std::string& out, const fabric::DecoderStats& stats) {
   const char* separator = "";
   if (stats.copies > 0) {
     Put(out, "{} {} of packets left out", stats.copies, stats.copies == 1 ? "copy" : "copies");
+    if (stats.unclear_copies > 0) Put(out, ", of which {} may have been sent again", stats.unclear_copies);
     separator = "; ";
   }
   if (stats.bad_crc > 0) {

@@ -336,6 +336,8 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
   if (!options.quiet && outcome_.opened && !output.closed()) ReportWhatIsMissing(output.diagnostics());
   if (const std::string disorder = DisorderText(outcome_.disorder); !disorder.empty())
     wrong_.push_back({.kind = "disorder", .blames = analysis::Blame::kCapture, .text = disorder + '.'});
+  if (const fabric::DecoderStats& stats = outcome_.decoder; stats.unclear_copies > 0)
+    wrong_.push_back(WhatIsUnclear(stats.unclear_copies, stats.first_unclear_copy));
   gatherer_->Give(connections_, wrong_);
   std::ranges::stable_sort(wrong_, {}, &Wrong::rank);
 }

@@ -46,8 +46,8 @@ struct Record<cli::WrongRow> : Part<cli::WrongRow> {
           "that were sent again. rnr: a receiver was not ready. refused: the connection, or a request. reset: the "
           "connection. credits, put_off, slow: what keeps RPCs back. zero_window, congestion, damage, changed: what "
           "the fabric shows. capture_loss, capture_sample, one_direction, nothing_captured, cut: what the capture "
-          "lacks. disorder: frames too far behind later ones. foreign: others that borrow the header. rule:ID: "
-          "findings of the rule."),
+          "lacks. disorder: frames too far behind later ones. captured_twice: packets that were, or were sent again. "
+          "foreign: others that borrow the header. rule:ID: findings of the rule."),
       Member<&Row::blames>("blames", "Whose doing it is; null: the capture does not prove that."),
       Member<&Row::connection>("connection", "The connection, or the first; null: it is about the capture."),
       Member<&Row::text>("text", "A sentence."),

@@ -36,6 +36,17 @@ Wrong WhatBroke(const BrokenRule& b) {
   return wrong;
 }
 
+Wrong WhatIsUnclear(uint64_t copies, uint64_t first_frame) {
+  return {.rank = Wrong::Rank::kNote,
+          .kind = "captured_twice",
+          .blames = Blame::kCapture,
+          .text = fmt::format("The capture holds many packets twice, and of {} nothing tells whether {} captured twice "
+                              "or sent again: left out as {}. --copies keep takes each for a packet of its own.",
+                              Count(copies, "more packet"), copies == 1 ? "it was" : "they were",
+                              copies == 1 ? "a copy" : "copies"),
+          .frame = first_frame};
+}
+
 namespace {
 
 class Troubles {

@@ -60,6 +60,8 @@ struct Wrong {
 std::string_view RankName(Wrong::Rank rank);  // "error", "trouble", "warning", "note"
 
 Wrong WhatBroke(const BrokenRule& broken);
+// Packets that came again: captured twice, or sent again.
+Wrong WhatIsUnclear(uint64_t copies, uint64_t first_frame);
 std::vector<Wrong> WhatIsWrongWith(const SummarizedConnection& connection);
 
 }  // namespace stag::cli

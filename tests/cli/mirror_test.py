@@ -16,7 +16,8 @@ PCAPS = pathlib.Path(__file__).resolve().parents[2] / "pcaps"
 MIRROR = PCAPS / "mirror" / "rxe-loss-nfs3-vxlan.pcap.zst"
 ORIGINAL = PCAPS / "real" / "rxe-loss-nfs3.pcap.zst"
 # What depends on when and as which frame a packet came.
-PLACES = ("file", "time_s", "reply_time", "reply_time_s", "call_frame", "reply_frame", "frame", "proven_frame", "related_frames", "rtt_us", "phases_us", "time", "message", "frames",
+PLACES = ("file", "time_s", "reply_time", "reply_time_s", "call_frame", "reply_frame", "delivered_frame", "frame", "proven_frame", "related_frames",
+          "rtt_us", "phases_us", "time", "message", "frames",
           "rnr_stall_us", "first_frame", "last_frame", "span_us")
 
 

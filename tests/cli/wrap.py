@@ -5,6 +5,7 @@
     read, write   a capture (also .zst) as records, and back
 """
 import struct
+import zlib
 
 import wire
 
@@ -17,6 +18,23 @@ def checksum(data):
     while total >> 16:
         total = (total & 0xffff) + (total >> 16)
     return ~total & 0xffff
+
+
+def without_identification(frame):
+    """An Ethernet frame whose IPv4 packet has identification 0, and checksum and ICRC (IBA 7.8.1, annex A17.3) that are right."""
+    head, udp = frame[14:34], frame[34:42]
+    if frame[12:15] != b"\x08\x00\x45" or len(frame) < 54 or head[4:6] == b"\0\0":
+        return frame
+    out = bytearray(frame)
+    out[18:20] = out[24:26] = b"\0\0"
+    out[24:26] = checksum(bytes(out[14:34])).to_bytes(2, "big")
+    end = 14 + int.from_bytes(head[2:4], "big")
+    if head[9] == 17 and udp[2:4] == b"\x12\xb7" and len(frame) >= end:
+        covered = bytearray(b"\xff" * 8 + out[14:end - 4])
+        for masked in (9, 16, 18, 19, 34, 35, 40):  # DSCP and ECN, time to live, both checksums, congestion
+            covered[masked] = 0xff
+        out[end - 4:end] = struct.pack("<I", zlib.crc32(covered))
+    return bytes(out)
 
 
 def length(n):
