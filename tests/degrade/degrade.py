@@ -11,6 +11,7 @@ Prints a line for each capture and way, and exits with status 1 where one is not
     accusation  nothing but the capture is blamed that the whole capture does not show
     said        what the capture lacks is said
     outstanding no more Calls are outstanding at a time than in the whole
+    copies      where frames were captured twice, RPCs, limits and transport are those of frames that were captured once
 
 Every way is deterministic. --all: with every single frame of some that is left out; else with a few.
 """
@@ -41,6 +42,7 @@ class Said:
         self.frames = frames
         self.rpcs = run("transactions")
         self.limits = {line["connection"]: line for line in run("limits")}
+        self.transport = [line for line in run("transport") if line["type"] == "transport"]
         self.outstanding = {line["connection"]: line for line in run("connections") if line["type"] == "connection"}
         self.wrong = [wrong for line in run("summary") for wrong in line["wrong"]]
 
@@ -98,6 +100,46 @@ def limits(whole, part, same_connections):
                 yield f"connection {number}: {name} is {row[name]}, in the whole {whole.limits[number][name]}"
 
 
+def exactly(whole, part):
+    """What is not as in the whole, but for the numbers of frames."""
+    for name, rows, others in (("transactions", part.rpcs, whole.rpcs), ("limits", part.limits.values(), whole.limits.values()),
+                               ("transport", part.transport, whole.transport)):
+        if len(rows) != len(others):
+            yield f"{name}: {len(rows)} rows, of the whole {len(others)}"
+            continue
+        for row, other in zip(rows, others):
+            for member, value in row.items():
+                if (part.whole(value) if member.endswith("frame") else value) != (other.get(member)):
+                    yield f"{name}: {member} is {value}, in the whole {other.get(member)}"
+
+
+def captured_twice(records, delay, share=1.0, second=None, behind=False):
+    """Each frame, or a share of them, a second time, so many nanoseconds later; `behind`: right behind the first."""
+    rng = random.Random(len(records))
+    out = []
+    for i, (ns, data, wire_length) in enumerate(records):
+        out.append((i + 1, (ns, data, wire_length)))
+        late = delay(rng)
+        if rng.random() < share:
+            again = second(data) if second else data
+            out.append((i + 1, (ns + late, again, wire_length + len(again) - len(data))))
+    return out if behind else sorted(out, key=lambda one: one[1][0])
+
+
+def copies(records):
+    without = [(ns, wrap.without_identification(data), wire_length) for ns, data, wire_length in records]
+    yield "no identification, once", drop(without, [])
+    for name, frames in (("", records), (", no identification", without)):
+        for us in (0.2, 1, 10, 100, 400):
+            yield f"copies after {us} us{name}", captured_twice(frames, lambda _, us=us: int(us * 1000))
+        yield f"copies after 1 to 20 us{name}", captured_twice(frames, lambda rng: rng.randint(1000, 20000))
+        yield f"copies right behind{name}", captured_twice(frames, lambda _: 1000, behind=True)
+        for us in (1, 100, 400):
+            yield f"copies of 60 % after {us} us{name}", captured_twice(frames, lambda _, us=us: us * 1000, 0.6)
+        yield f"copies with a tag{name}", captured_twice(
+            frames, lambda _: 3000, second=lambda data: data[:12] + b"\x81\x00\x00\x07" + data[12:])
+
+
 def drop(records, gone):
     gone = set(gone)
     return [(i + 1, record) for i, record in enumerate(records) if i + 1 not in gone]
@@ -130,6 +172,8 @@ def ways(records, whole, every):
     for end in (count // 3, count // 2):
         yield f"the first {end}", drop(records, range(end + 1, count + 1)), set()
     yield "the last half", drop(records, range(1, count // 2)), set()
+    for name, kept in copies(records):
+        yield name, kept, set()
     yield "the middle", drop(records, list(range(1, count // 4)) + list(range(3 * count // 4, count + 1))), set()
 
 
@@ -153,6 +197,8 @@ def main():
                 wrap.write(path, [record for _, record in kept])
                 part = Said(options.stag, path, [number for number, _ in kept])
                 wrong = list(answers(whole, part, set(part.frames), name.startswith("1 of")))
+                if "copies" in name or "identification" in name:
+                    wrong += list(exactly(whole, part))
                 same = all(whole.ends(number) == part.ends(number) for number in part.outstanding)
                 wrong += limits(whole, part, same)
                 wrong += [f"blames {blames} for {kind}" for kind, blames in sorted(part.blamed() - whole.blamed())]
