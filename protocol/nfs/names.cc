@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Names of statuses: RFC 1094 section 2.3.1, RFC 1813 section 2.6, RFC 8881 section 15.1, RFC 7862 section 11.1, RFC
-// 8276 section 8.5.
+// 8276 section 8.5; and of the status flags of SEQUENCE: RFC 8881 section 18.46.
+#include <bit>
+#include <iterator>
 #include <span>
 
 #include "protocol/nfs/walk.h"
@@ -170,7 +172,30 @@ constexpr Name kNfs4[] = {
     {10096, "NFS4ERR_XATTR2BIG"},
 };
 
+// By bit.
+constexpr const char* kStatusFlags[] = {
+    "SEQ4_STATUS_CB_PATH_DOWN",
+    "SEQ4_STATUS_CB_GSS_CONTEXTS_EXPIRING",
+    "SEQ4_STATUS_CB_GSS_CONTEXTS_EXPIRED",
+    "SEQ4_STATUS_EXPIRED_ALL_STATE_REVOKED",
+    "SEQ4_STATUS_EXPIRED_SOME_STATE_REVOKED",
+    "SEQ4_STATUS_ADMIN_STATE_REVOKED",
+    "SEQ4_STATUS_RECALLABLE_STATE_REVOKED",
+    "SEQ4_STATUS_LEASE_MOVED",
+    "SEQ4_STATUS_RESTART_RECLAIM_NEEDED",
+    "SEQ4_STATUS_CB_PATH_DOWN_SESSION",
+    "SEQ4_STATUS_BACKCHANNEL_FAULT",
+    "SEQ4_STATUS_DEVID_CHANGED",
+    "SEQ4_STATUS_DEVID_DELETED",
+};
+static_assert(std::size(kStatusFlags) == kStatusFlagCount);
+
 }  // namespace
+
+const char* StatusFlagName(uint32_t flag) {
+  const auto bit = static_cast<size_t>(std::countr_zero(flag));
+  return std::has_single_bit(flag) && bit < std::size(kStatusFlags) ? kStatusFlags[bit] : nullptr;
+}
 
 const char* StatusName(uint32_t version, uint32_t status) {
   std::span<const Name> names;

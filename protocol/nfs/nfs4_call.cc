@@ -180,8 +180,17 @@ void WantDelegation(Stream& s) {
   if (claim != kClaimFh && claim != kClaimDelegPrevFh) s.Unsupported();
 }
 
+void NamedState(uint32_t op, Stream& s) {
+  const Bytes stateid = s.Value(ValueKind::kStateid, 16);
+  if (s.ok()) s.visitor.OnState(s.op_index, op, stateid);
+}
+
 void Arguments(uint32_t op, Stream& s, Handles& handles) {
   switch (op) {
+    case kOpDelegreturn:
+    case kOpFreeStateid:
+    case kOpOffloadCancel:
+    case kOpOffloadStatus: return NamedState(op, s);
     case kOpCreate: return Create(s, handles);
     case kOpLock: return Lock(s);
     case kOpLookup: return Lookup(s, handles);

@@ -27,8 +27,19 @@ void Sequence(Stream& s) {
   }
 }
 
+void CalledState(uint32_t op, Stream& s) {
+  const Bytes stateid = s.Stateid();
+  if (s.ok()) s.visitor.OnState(s.op_index, op, stateid);
+}
+
+void Recall(Stream& s) {
+  CalledState(kCbRecall, s);
+  s.Fields("bn");
+}
+
 void Offload(Stream& s) {
-  s.Fields("nS");
+  s.Fields("n");
+  CalledState(kCbOffload, s);
   if (s.U32() == kNfs4Ok) {
     SkipWriteResponse(s);
   } else {
@@ -38,6 +49,7 @@ void Offload(Stream& s) {
 
 void Arguments(uint32_t op, Stream& s) {
   switch (op) {
+    case kCbRecall: return Recall(s);
     case kCbLayoutrecall: return LayoutRecall(s);
     case kCbNotify: s.Fields("Sn"); return SkipNotifications(s);
     case kCbPushDeleg: s.Fields("n"); return SkipOpenDelegation(s);

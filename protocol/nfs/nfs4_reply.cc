@@ -126,6 +126,18 @@ void CreateSession(Stream& s) {
   if (s.ok() && back) s.visitor.OnBackchannel(s.op_index);
 }
 
+void SequenceResult(Stream& s) {
+  s.Fields("swwww");
+  const uint32_t flags = s.U32();
+  if (s.ok()) s.visitor.OnStatusFlags(s.op_index, flags);
+}
+
+// What the server may go on with behind its reply.
+void WriteResponse(uint32_t op, Stream& s) {
+  const Bytes callback = SkipWriteResponse(s);
+  if (s.ok() && !callback.empty()) s.visitor.OnState(s.op_index, op, callback);
+}
+
 void SuccessBody(uint32_t op, Stream& s) {
   switch (op) {
     case kOpBindConnToSession: return BindConnToSession(s);
@@ -138,6 +150,7 @@ void SuccessBody(uint32_t op, Stream& s) {
     case kOpReadlink: return s.Item(ItemKind::kLinkText);
     case kOpSecinfo:
     case kOpSecinfoNoName: return SecurityInformation(s);
+    case kOpSequence: return SequenceResult(s);
     case kOpSetattr: return s.Fields("m");
     case kOpSetclientid: return s.Fields("kv");
     case kOpExchangeId: return ExchangeId(s);
@@ -154,11 +167,11 @@ void SuccessBody(uint32_t op, Stream& s) {
       return;
     case kOpTestStateid: return s.SkipArray(4, "w");
     case kOpWantDelegation: return SkipOpenDelegation(s);
-    case kOpCopy: SkipWriteResponse(s); return s.Fields("bb");
+    case kOpCopy: WriteResponse(op, s); return s.Fields("bb");
     case kOpCopyNotify: return CopyNotify(s);
     case kOpOffloadStatus: s.Skip(8); return s.SkipWords(1);
     case kOpReadPlus: return ReadPlus(s);
-    case kOpWriteSame: return SkipWriteResponse(s);
+    case kOpWriteSame: return WriteResponse(op, s);
     case kOpListxattrs: return ListExtendedAttributes(s);
     default: return s.Unsupported();
   }

@@ -51,9 +51,11 @@ void SkipNetLocations(Stream& s) {
   for (uint32_t i = 0; i < count && s.ok(); ++i) SkipNetLocation(s);
 }
 
-void SkipWriteResponse(Stream& s) {
-  if (s.Count(16, 1) == 1) s.Fields("i");  // wr_callback_id<1>
+Bytes SkipWriteResponse(Stream& s) {
+  Bytes callback;
+  if (s.Count(16, 1) == 1) callback = s.Value(ValueKind::kStateid, 16);  // wr_callback_id<1>
   s.Fields("hwy");
+  return callback;
 }
 
 void SkipNotifications(Stream& s) {

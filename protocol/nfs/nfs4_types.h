@@ -15,7 +15,7 @@ void SkipChannelAttributes(Stream& s);  // channel_attrs4
 void SkipImplementation(Stream& s);     // nfs_impl_id4<1>
 void SkipNetLocation(Stream& s);        // netloc4
 void SkipNetLocations(Stream& s);       // netloc4<>
-void SkipWriteResponse(Stream& s);      // write_response4
+Bytes SkipWriteResponse(Stream& s);     // write_response4; its wr_callback_id, empty: none
 void SkipNotifications(Stream& s);      // notify4<>
 
 enum StateProtection : uint32_t { kProtectNone = 0, kProtectMachineCredential = 1, kProtectSsv = 2 };

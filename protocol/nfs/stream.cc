@@ -28,6 +28,14 @@ Bytes Stream::OpaqueValue(ValueKind kind, uint32_t max) {
   return value;
 }
 
+Bytes Stream::Stateid() {
+  constexpr uint64_t kSize = 16;
+  const uint64_t at = cursor_.offset();
+  const Bytes stateid = cursor_.Take(kSize);
+  if (wants_fields_ && ok()) MarkValue(ValueKind::kStateid, at, kSize);
+  return stateid;
+}
+
 void Stream::CookieAndVerifier() {
   const uint64_t at = cursor_.offset(), cookie = U64();
   Skip(FieldKind::kOpaque, 8);
@@ -82,10 +90,7 @@ void Stream::Fields(const char* layout) {
       case 'U': Skip(FieldKind::kNumber, 8); break;
       case 'y': Skip(FieldKind::kOpaque, 8); break;
       case 's': Skip(FieldKind::kOpaque, 16); break;
-      case 'S':
-        Skip(4);
-        Skip(FieldKind::kOpaque, 12);
-        break;
+      case 'S': Stateid(); break;
       case 'd': Skip(FieldKind::kTime, 8); break;
       case 't': Skip(FieldKind::kTime, 12); break;
       case 'N': Name(); break;

@@ -73,6 +73,8 @@ class Stream {
   // Takes `size` bytes, or an opaque, and reports them.
   Bytes Value(ValueKind kind, uint64_t size);
   Bytes OpaqueValue(ValueKind kind, uint32_t max = 0xffffffffu);
+  // A stateid that is not reported.
+  Bytes Stateid();
 
   // Of a READDIR call of version 3 or 4. A cookie of 0 begins the listing, whatever the verifier: not reported.
   void CookieAndVerifier();

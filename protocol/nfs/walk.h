@@ -94,6 +94,12 @@ class Visitor {
   virtual void OnReplyLimit(uint32_t /*op_index*/, uint32_t /*op_or_procedure*/, uint32_t /*max_bytes*/) {}
   // SETCLIENTID: where the server is to call back (netaddr4: a netid and a universal address).
   virtual void OnCallbackAddress(uint32_t /*op_index*/, Bytes /*netid*/, Bytes /*address*/) {}
+  // Replies: sr_status_flags of SEQUENCE (RFC 8881 section 18.46).
+  virtual void OnStatusFlags(uint32_t /*op_index*/, uint32_t /*flags*/) {}
+  // What outlives its COMPOUND, by its stateid (16 bytes): what CB_RECALL asks for, and CB_OFFLOAD has done; what
+  // DELEGRETURN, FREE_STATEID, OFFLOAD_CANCEL and OFFLOAD_STATUS name in calls; and in replies what the server goes on
+  // with behind COPY and WRITE_SAME.
+  virtual void OnState(uint32_t /*op_index*/, uint32_t /*op*/, Bytes /*stateid*/) {}
   // Replies: a CREATE_SESSION or BIND_CONN_TO_SESSION that makes its connection a backchannel.
   virtual void OnBackchannel(uint32_t /*op_index*/) {}
   // A name looked up, created or opened in `directory` (empty: unknown), in a call. Its handle comes with OnHandle in
@@ -158,6 +164,9 @@ const char* OperationName(uint32_t op);
 const char* CallbackOperationName(uint32_t op);
 // "NFS3ERR_NOENT", "NFS4ERR_STALE", "NFS3_OK"; nullptr when unknown.
 const char* StatusName(uint32_t version, uint32_t status);
+// "SEQ4_STATUS_CB_PATH_DOWN" of the flag 1; nullptr when unknown. RFC 8881 defines the lowest so many.
+inline constexpr size_t kStatusFlagCount = 13;
+const char* StatusFlagName(uint32_t flag);
 // Statuses that ask to try again later: NFS4ERR_DELAY, which is NFS3ERR_JUKEBOX, too; NFS4ERR_GRACE.
 inline constexpr uint32_t kErrDelay = 10008, kErrGrace = 10013;
 

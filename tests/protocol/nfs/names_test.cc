@@ -37,6 +37,14 @@ TEST(Names, CallbackOperations) {
   for (uint32_t op : {0u, 2u, 16u, 0xffffffffu}) EXPECT_EQ(CallbackOperationName(op), nullptr);
 }
 
+TEST(Names, StatusFlags) {
+  EXPECT_STREQ(StatusFlagName(0x1), "SEQ4_STATUS_CB_PATH_DOWN");
+  EXPECT_STREQ(StatusFlagName(0x100), "SEQ4_STATUS_RESTART_RECLAIM_NEEDED");
+  EXPECT_STREQ(StatusFlagName(0x400), "SEQ4_STATUS_BACKCHANNEL_FAULT");
+  EXPECT_STREQ(StatusFlagName(0x1000), "SEQ4_STATUS_DEVID_DELETED");
+  for (uint32_t flag : {0u, 3u, 0x2000u, 0x80000000u}) EXPECT_EQ(StatusFlagName(flag), nullptr);
+}
+
 TEST(Names, Statuses) {
   EXPECT_STREQ(StatusName(2, 0), "NFS_OK");
   EXPECT_STREQ(StatusName(2, 99), "NFSERR_WFLUSH");

@@ -67,6 +67,44 @@ TEST(Nfs4, CurrentHandle) {
             (Lines{"current 0 a", "read 2 a 0+1"}));
 }
 
+struct States final : Visitor {
+  void OnStatusFlags(uint32_t index, uint32_t flags) override { log.push_back({index, flags}); }
+  void OnState(uint32_t index, uint32_t op, Bytes stateid) override {
+    EXPECT_EQ(stateid.size(), 16u);
+    EXPECT_EQ(stateid[0], std::byte{0xa0});
+    log.push_back({index, op});
+  }
+  std::vector<std::pair<uint32_t, uint32_t>> log;
+};
+using Said = std::vector<std::pair<uint32_t, uint32_t>>;
+
+TEST(Nfs4, StatesThatCallsName) {
+  const auto said = [](const std::vector<std::byte>& call) {
+    States states;
+    EXPECT_EQ(WalkCall(Header(call), call, call.size(), states).status, ParseStatus::kOk);
+    return states.log;
+  };
+  EXPECT_EQ(said(Compound(5, W({8}) + S() + W({45}) + S() + W({66}) + S() + W({67}) + S() + W({4, 1}) + S())),
+            (Said{{0, 8}, {1, 45}, {2, 66}, {3, 67}}));
+  const Xdr callbacks = W({4}) + S() + W({0}) + O("fh") + W({15}) + O("fh") + S() + W({10099}) + H({0});
+  EXPECT_EQ(said(CallMessage(0x40000000, 1, 1, O("tag") + W({2, 0, 2}) + callbacks)), (Said{{0, 4}, {1, 15}}));
+}
+
+TEST(Nfs4, FlagsAndStatesOfResults) {
+  const auto said = [](const Xdr& results, uint32_t count) {
+    const auto reply = Results(0, count, results);
+    States states;
+    const auto& call = AnyCall();
+    EXPECT_EQ(WalkReply(Header(call), rpc::DecodeReply(reply, reply.size()), reply, reply.size(), states).status,
+              ParseStatus::kOk);
+    return states.log;
+  };
+  const Xdr response = H({4096}) + W({2}) + H({77});
+  EXPECT_EQ(said(W({53, 0}) + S() + W({1, 2, 3, 4, 0x400}) + W({60, 0, 1}) + S() + response + W({1, 0}), 2),
+            (Said{{0, 0x400}, {1, 60}}));
+  EXPECT_EQ(said(W({60, 0, 0}) + response + W({1, 1}) + W({70, 0, 1}) + S() + response, 2), (Said{{1, 70}}));
+}
+
 TEST(Nfs4, ReaddirLimit) {
   EXPECT_EQ(WalkCallToEnd(Compound(1, W({26}) + H({0, 0}) + W({100, 8192}) + Bitmap())).log,
             (Lines{"limit 0 26 8192"}));
