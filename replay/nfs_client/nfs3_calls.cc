@@ -98,6 +98,15 @@ HandleResult DecodeLookup(Bytes results) {
   return End(in, result);
 }
 
+LinkResult DecodeReadlink(Bytes results) {
+  Cursor in(results);
+  LinkResult result;
+  if (!Begin(in, result)) return result;
+  SkipPostAttributes(in);
+  result.target = rpcrdma::GetOpaque(in);
+  return End(in, result);
+}
+
 ReadResult DecodeRead(Bytes results, std::span<const Bytes> chunks) {
   Cursor in(results);
   ReadResult result;

@@ -18,7 +18,7 @@ inline constexpr uint32_t kNoEnt = 2;  // NFS3ERR_NOENT
 inline constexpr uint32_t kHandleMax = 64, kTypeRegular = 1;
 
 // Arguments.
-void PutHandle(Writer& out, Bytes handle);                          // GETATTR, FSINFO
+void PutHandle(Writer& out, Bytes handle);                          // GETATTR, FSINFO, READLINK
 void PutName(Writer& out, Bytes directory, std::string_view name);  // LOOKUP, REMOVE
 void PutRead(Writer& out, Bytes handle, uint64_t offset, uint32_t count);
 // Up to the count of the data, which follow.
@@ -50,6 +50,9 @@ struct GetattrResult : Status {
 struct HandleResult : Status {
   Bytes handle;  // CREATE: empty when the server gave none
 };
+struct LinkResult : Status {
+  Bytes target;
+};
 struct ReadResult : Status {
   Bytes data;
   bool eof = false;
@@ -67,6 +70,7 @@ struct FsinfoResult : Status {
 };
 GetattrResult DecodeGetattr(Bytes results);
 HandleResult DecodeLookup(Bytes results);
+LinkResult DecodeReadlink(Bytes results);  // with its text inline
 // `chunks`: what came in the Write chunks of the Call.
 ReadResult DecodeRead(Bytes results, std::span<const Bytes> chunks);
 WriteResult DecodeWrite(Bytes results);

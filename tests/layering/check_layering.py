@@ -52,7 +52,7 @@ ALLOWED = {
     "replay/relay": ["protocol", "session/fabric", "replay/endpoint", "replay/rpcrdma"],
     "replay/probe": ["protocol", "session", "conformance/engine", "replay/endpoint", "replay/rpcrdma", "replay/gss",
                      "replay/nfs_client"],
-    "replay/probe/client": ["protocol", "session", "replay/endpoint", "replay/rpcrdma", "replay/generate",
+    "replay/probe/client": ["protocol", "session", "replay/endpoint", "replay/rpcrdma", "replay/nfs_client", "replay/generate",
                             "replay/serve", "replay/probe"],
     "scale": ["protocol/base"],
     "cli/base": ["protocol/base", "text", "results", "session", "analysis", "capture/file"],

@@ -12,7 +12,9 @@ Result<void> Furnish(serve::MemoryFs& fs) {
   constexpr int kFiles = 12;
   for (int i = 1; i <= kFiles; ++i)
     if (auto added = serve::AddPatternFile(fs, "file-" + std::to_string(i), 100); !added) return added;
-  return serve::AddPatternFile(fs, "data", 1 << 20);
+  serve::MemoryFs::Node* link = nullptr;
+  if (fs.MakeLink(fs.root(), kLink, kLinkTarget, link) != serve::NfsStatus::kOk) return Fail("no room for a link");
+  return serve::AddPatternFile(fs, std::string(kLinkTarget), 1 << 20);
 }
 
 std::vector<std::byte> RootHandle(serve::MemoryFs& fs) {

@@ -263,6 +263,76 @@ void Unused(Trick& trick) {
     return true;
   };
 }
+// Takes optional parts out of results of NFSv3 (RFC 1813 section 2.6): at `at` in the Reply, whether one of `size`
+// bytes follows; then it. Returns where the next stands.
+constexpr size_t kStatus = 24, kAttributes = 84, kWccAttributes = 24;
+size_t LeaveOut(Buffer& rest, size_t at, size_t size) {
+  if (at + 4 > rest.size()) return at;
+  const bool follows = LoadBe32(rest.data() + at) == 1 && at + 4 + size <= rest.size();
+  const auto begin = rest.begin() + static_cast<ptrdiff_t>(at) + 4;
+  if (follows) rest.erase(begin, begin + static_cast<ptrdiff_t>(size));
+  StoreBe32(rest.data() + at, 0);
+  return at + 4;
+}
+void PickNfs3(Trick& trick, uint32_t procedure, std::string_view needs) {
+  trick.picks = [procedure](const Seen& call) { return call.header.proc == rpcrdma::kMsg && IsNfs3(call, procedure); };
+  trick.needs = needs;
+}
+// A Reply inline that says that all went well.
+bool Succeeded(const Turn& turn) {
+  return turn.reply.header.proc == rpcrdma::kMsg && turn.reply.rest.size() > kStatus + 4 &&
+         turn.reply.Word(kStatus) == 0;
+}
+
+void ReadWithoutAttributes(Trick& trick) {
+  PickRead(trick);
+  trick.times = 4;
+  trick.reply = [](Turn& turn) {
+    if (CountOf(turn) > 0) LeaveOut(turn.reply.rest, kStatus + 4, kAttributes);
+    return true;
+  };
+}
+void PartlyWithoutAttributes(Trick& trick) {
+  PickRead(trick);
+  trick.reply = [](Turn& turn) {
+    const uint32_t count = CountOf(turn);
+    if (count <= 8) return true;
+    ShortRead(turn, count / 2 + 1);
+    LeaveOut(turn.reply.rest, kStatus + 4, kAttributes);
+    return true;
+  };
+}
+void WriteWithoutWcc(Trick& trick) {
+  constexpr uint32_t kWrite = 7;
+  trick.picks = [](const Seen& call) { return IsNfs3(call, kWrite); };
+  trick.needs = "NFSv3 WRITE";
+  trick.reply = [](Turn& turn) {
+    if (Succeeded(turn)) LeaveOut(turn.reply.rest, LeaveOut(turn.reply.rest, kStatus + 4, kWccAttributes), kAttributes);
+    return true;
+  };
+}
+void LookupWithoutAttributes(Trick& trick) {
+  constexpr uint32_t kLookup = 3;
+  PickNfs3(trick, kLookup, "NFSv3 LOOKUP");
+  trick.reply = [](Turn& turn) {
+    if (!Succeeded(turn)) return true;
+    const size_t attributes = kStatus + 8 + RoundUp4(turn.reply.Word(kStatus + 4));
+    LeaveOut(turn.reply.rest, LeaveOut(turn.reply.rest, attributes, kAttributes), kAttributes);
+    return true;
+  };
+}
+void ReadlinkWithoutAttributes(Trick& trick) {
+  constexpr uint32_t kReadlink = 5;
+  trick.picks = [](const Seen& call) { return IsNfs3(call, kReadlink); };
+  trick.needs = "NFSv3 READLINK";
+  trick.after = 0;
+  trick.times = 4;
+  trick.reply = [](Turn& turn) {
+    if (Succeeded(turn)) LeaveOut(turn.reply.rest, kStatus + 4, kAttributes);
+    return true;
+  };
+}
+
 void CountAbove(Trick& trick) {
   PickRead(trick);
   trick.reply = [](Turn& turn) {
@@ -432,6 +502,38 @@ std::span<const ClientProbe> FormProbes() {
        kAllowed,
        kAllowed,
        Unused},
+      {{"form.read-without-attributes", "A READ without attributes is read right",
+        "A READ whose result has no attributes (post_op_attr); its data are in the Write chunk. The work succeeds, and "
+        "no byte is wrong.",
+        "RFC 8166 3.4.6, RFC 8166 4.3.2", "", nullptr},
+       kFault,
+       kFault,
+       ReadWithoutAttributes},
+      {{"form.partly-without-attributes", "A short READ without attributes is read right",
+        "A short READ whose result has no attributes: about half of the data, in the first part of the Write chunk. "
+        "The work succeeds, and no byte is wrong.",
+        "RFC 8166 3.4.6, RFC 8166 4.3.2", "", nullptr},
+       kFault,
+       kFault,
+       PartlyWithoutAttributes},
+      {{"form.write-without-wcc", "A WRITE without wcc_data is taken",
+        "A WRITE whose result says nothing of the file, before or after. The work succeeds.", "RFC 8166 3.5.1", "",
+        nullptr},
+       kFault,
+       kFault,
+       WriteWithoutWcc},
+      {{"form.lookup-without-attributes", "A LOOKUP without attributes is taken",
+        "A LOOKUP whose result has the handle alone. The work succeeds.", "RFC 8166 3.5.1", "", nullptr},
+       kFault,
+       kFault,
+       LookupWithoutAttributes},
+      {{kReadlinkProbe, "A READLINK without attributes is read right",
+        "A READLINK whose result has no attributes; its text may be in a Write chunk. The work succeeds, and the text "
+        "is right.",
+        "RFC 8166 3.4.6, RFC 8166 4.3.2", "", nullptr},
+       kFault,
+       kFault,
+       ReadlinkWithoutAttributes},
       {{"form.count-above", "More data than were written are not taken",
         "A READ whose count says 65536 bytes more than its Write chunk brought. The READ fails; no byte is wrong.",
         "RFC 8166 3.4.6, RFC 8166 4.5", "WRLIST-006", nullptr},

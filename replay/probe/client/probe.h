@@ -108,6 +108,9 @@ struct ClientProbe {
   void (*make)(Trick&) = nullptr;
 };
 
+// It needs a Call that no other probe does, and that a client makes for it alone.
+inline constexpr std::string_view kReadlinkProbe = "form.readlink-without-attributes";
+
 std::span<const ClientProbe> ClientCatalogue();
 const ClientProbe* FindClientProbe(std::string_view id);
 

@@ -13,8 +13,14 @@
 #include <system_error>
 #include <thread>
 
+#include "protocol/nfs/walk.h"
 #include "replay/endpoint/system.h"
 #include "replay/generate/generator.h"
+#include "replay/nfs_client/caller.h"
+#include "replay/nfs_client/nfs3_calls.h"
+#include "replay/nfs_client/rpc_calls.h"
+#include "replay/probe/client/files.h"
+#include "replay/probe/client/probe.h"
 
 namespace stag::probe::client {
 namespace {
@@ -110,20 +116,53 @@ class CommandWork final : public ClientWork {
   std::string printed_;
 };
 
+// Reads the export's link. The result is what it says.
+Result<std::string> ReadLink(endpoint::Transport& transport, const generate::LoadOptions& load) {
+  namespace nfs3 = nfs_client::nfs3;
+  struct NoAnswers final : rpcrdma::AnswerSink {
+    void OnAnswer(const rpcrdma::Answer&) override {}
+  } none;
+  nfs_client::Caller caller(transport, {.to = load.to, .requester = load.requester, .timeout = load.timeout}, none);
+  if (auto connected = caller.Connect(); !connected) return Fail(connected.error().message);
+  const nfs_client::RpcCalls calls(nfs::kNfsProgram, 3, load.credential);
+  std::vector<std::byte> message;
+  Writer arguments(message);
+  calls.Begin(nfs3::kLookup, message);
+  nfs3::PutName(arguments, load.directory, kLink);
+  auto results = caller.Ask({.message = message});
+  if (!results) return Fail("LOOKUP of a link: " + results.error().message);
+  const nfs3::HandleResult found = nfs3::DecodeLookup(*results);
+  if (!found.ok || found.status != 0) return Fail("LOOKUP of a link failed");
+  const std::vector<std::byte> handle(found.handle.begin(), found.handle.end());
+  message.clear();
+  calls.Begin(nfs3::kReadlink, message);
+  nfs3::PutHandle(arguments, handle);
+  results = caller.Ask({.message = message});
+  if (!results) return Fail("READLINK: " + results.error().message);
+  const nfs3::LinkResult link = nfs3::DecodeReadlink(*results);
+  if (!link.ok || link.status != 0) return Fail("READLINK failed");
+  std::string target(reinterpret_cast<const char*>(link.target.data()), link.target.size());
+  caller.Disconnect();
+  return target;
+}
+
 class GeneratorWork final : public ClientWork {
  public:
   GeneratorWork(endpoint::Transport& transport, generate::LoadOptions load)
       : transport_(transport), load_(std::move(load)) {}
   ~GeneratorWork() override { Join(); }
 
-  Result<void> Start(const std::string&) override {
+  Result<void> Start(const std::string& probe) override {
     Join();
     ended_.store(false);
+    target_.reset();
+    const bool reads_link = probe == kReadlinkProbe;
     generator_ = std::make_unique<generate::Generator>(transport_, load_, nullptr);
     try {
-      thread_ = std::thread([this] {
+      thread_ = std::thread([this, reads_link] {
         try {
           ran_ = generator_->Run();
+          if (ran_ && reads_link) target_ = ReadLink(transport_, load_);
         } catch (const std::exception& error) {
           ran_ = Fail(error.what());
         }
@@ -140,6 +179,8 @@ class GeneratorWork final : public ClientWork {
     if (thread_.joinable()) thread_.join();
     Worked worked;
     if (!ran_) return Worked{Worked::How::kFailed, ran_.error().message};
+    if (target_ && !*target_) return Worked{Worked::How::kFailed, target_->error().message};
+    if (target_ && **target_ != kLinkTarget) return Worked{Worked::How::kWrong, "READLINK: another text"};
     generate::LoadReport report = generator_->report();
     if (report.fine() && report.abandoned == 0) return worked;
     worked.how = Worked::How::kFailed;
@@ -171,6 +212,7 @@ class GeneratorWork final : public ClientWork {
   std::thread thread_;
   std::atomic<bool> ended_{false};
   Result<void> ran_;
+  std::optional<Result<std::string>> target_;  // of the link; nullopt: it is not read
 };
 
 }  // namespace

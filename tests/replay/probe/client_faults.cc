@@ -303,6 +303,19 @@ void AddForm(std::vector<ClientFault>& faults) {
   faults.push_back(Dies("form.nothing-read", kDead, partly));
   faults.push_back(TakesUnused());
   faults.push_back(Dies("form.data-inline", kDead, partly));
+  // It looks for what it needs behind attributes that are not there.
+  const auto without_attributes = [](uint32_t procedure, size_t at) {
+    return [procedure, at](const Seen& message, const Seen* call, Scene&) {
+      return call && message.header.proc == kMsg && call->Word(20) == procedure && message.rest.size() > at &&
+             message.Word(24) == 0 && message.Word(at) == 0;
+    };
+  };
+  constexpr size_t kHandle = 4 + 24;
+  faults.push_back(Dies("form.read-without-attributes", kWork, without_attributes(6, 28)));
+  faults.push_back(Dies("form.partly-without-attributes", kWork, without_attributes(6, 28)));
+  faults.push_back(Dies("form.write-without-wcc", kWork, without_attributes(7, 28)));
+  faults.push_back(Dies("form.lookup-without-attributes", kWork, without_attributes(3, 28 + kHandle)));
+  faults.push_back(Dies("form.readlink-without-attributes", kWork, without_attributes(5, 28)));
   faults.push_back(Dies("form.count-above", kDead, [](const Seen& message, const Seen* call, Scene&) {
     return AnswersWriteChunk(message, call) && message.Word(message.rest.size() - 12) > Returned(*call);
   }));
