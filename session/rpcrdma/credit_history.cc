@@ -84,9 +84,10 @@ void CreditHistory::OnMessage(const Connection& connection, const Message& messa
       change.granted = direction.granted = message.header.credit;
     if (transaction) {
       // The Session starts to count when the last one outstanding is answered.
-      const bool drained = credits.outstanding == 1;
+      const uint32_t own = transaction->counted_out ? 0 : 1;
+      const bool drained = credits.outstanding == own;
       change.outstanding.reset();
-      if (credits.known || (drained && !connection.disturbed)) change.outstanding = credits.outstanding - 1;
+      if (credits.known || (drained && !connection.disturbed)) change.outstanding = credits.outstanding - own;
       if (drained) direction.overrun_frame = 0;
     } else if (!connection.setup_seen || connection.lossy) {
       change.outstanding.reset();  // its Call was outstanding, though it was not seen

@@ -184,7 +184,7 @@ void Session::Impl::Close(ConnectionState& state, const Event& event) {
 
 void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome outcome) {
   Connection& connection = state.connection;
-  if (entry.outstanding_at >= 0 && connection.credits[entry.requester].outstanding > 0)
+  if (entry.outstanding_at >= 0 && !entry.counted_out && connection.credits[entry.requester].outstanding > 0)
     --connection.credits[entry.requester].outstanding;
   Unlist(state.outstanding[entry.requester], entry.outstanding_at);
   Unlist(state.reading[entry.requester], entry.reading_at);

@@ -11,6 +11,15 @@ static bool IsInDoubt(const TransactionEntry& entry) {
   return entry.answer_may_be_missing && entry.answer_proof.number == 0;
 }
 
+// Its requester acknowledged all that was missing: it is not outstanding, and keeps nothing else from being known
+// again. Other proofs rest on what requesters do, which is what rules ask.
+void Session::Impl::CountOut(ConnectionState& state, TransactionEntry& entry) {
+  CreditState& credits = state.connection.credits[entry.requester];
+  if (entry.outstanding_at < 0 || entry.counted_out || credits.outstanding == 0) return;
+  --credits.outstanding;
+  entry.counted_out = true;
+}
+
 void Session::Impl::ProveAnswer(ConnectionState& state, TransactionEntry& entry, const FrameRef& frame) {
   entry.answer_proof = frame;
   --state.in_doubt[entry.requester];
@@ -33,6 +42,7 @@ void Session::Impl::DoubtAnswer(ConnectionState& state, TransactionEntry& entry,
   entry.answer_may_be_missing = true;
   entry.answer_proof = proof;
   ++(proof.number == 0 ? state.in_doubt : state.proven)[entry.requester];
+  if (proof.number != 0) CountOut(state, entry);
   state.peak[entry.requester].Without(entry.peak_place);
   Notify([&](Observer& o) { o.OnAnswerInDoubt(state.connection, entry); });
 }
@@ -55,6 +65,7 @@ void Session::Impl::MissAnswers(ConnectionState& state, Side from, const FrameRe
   state.missing_serial[from] = serial;
   if (acknowledged.number == 0) return;
   ForEachInDoubt(state, requester, [&](TransactionEntry& entry) {
+    CountOut(state, entry);
     ProveAnswer(state, entry, acknowledged);
     return true;
   });

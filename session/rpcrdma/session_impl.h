@@ -118,6 +118,7 @@ struct Session::Impl {
   void DoubtAnswer(ConnectionState& state, TransactionEntry& entry, const FrameRef& proof);
   static void ProveAnswer(ConnectionState& state, TransactionEntry& entry, const FrameRef& frame);
   void ProveByCall(ConnectionState& state, const TransactionEntry& call);
+  static void CountOut(ConnectionState& state, TransactionEntry& entry);
   static void ProveByAnswer(ConnectionState& state, const TransactionEntry& answered);
   static void SettleAnswer(ConnectionState& state, TransactionEntry& entry);
   static Answer AnswerOf(const Connection& connection, const TransactionEntry& entry);

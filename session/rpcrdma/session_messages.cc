@@ -339,11 +339,12 @@ void Session::Impl::OnAnswer(ConnectionState& state, const Event& event) {
 
   Notify([&](Observer& o) { o.OnMessage(connection, message, &entry); });
   CreditState& credits = connection.credits[requester];
-  TakeGrant(credits, true, send_number);
+  TakeGrant(credits, !entry.counted_out, send_number);
   // Who answers has looked at the Call, and at all that came before it.
   connection.credits[message.from].window.Arrive(NearestPosition<32>(state.sends[requester], entry.call_number));
   // Drained: but when the capture lost something before, a Call that was not seen may be outstanding still.
-  const bool drained = credits.outstanding == 1 && !connection.disturbed;
+  const uint32_t own = entry.counted_out ? 0 : 1;
+  const bool drained = credits.outstanding == own && !connection.disturbed;
   if (drained && !credits.known) credits.StartCounting(credits.granted.max);
   ++(message.role == Role::kError ? connection.errors : connection.replies);
   entry.outcome = message.role == Role::kError ? Outcome::kErrored : Outcome::kReplied;
@@ -353,7 +354,7 @@ void Session::Impl::OnAnswer(ConnectionState& state, const Event& event) {
   }
   // Read-Read (draft-08 section 3.5): the requester now reads, then sends RDMA_DONE.
   Unlist(state.outstanding[requester], entry.outstanding_at);
-  --credits.outstanding;
+  credits.outstanding -= own;
   entry.reading_at = state.reading[requester].Insert(entry.xid, found);
   Register(state, entry, message.from, true);
   CountGrowth(state, state.reading[requester], state.memory[message.from]);

@@ -56,7 +56,7 @@ void Transaction::Clear() {
   backward = disturbed = uncertain = done_seen = false;
   outcome = Outcome::kOutstanding;
   answer = Answer::kPending;
-  answer_may_be_missing = false;
+  answer_may_be_missing = counted_out = false;
   answer_proof = {};
   waited_ns.reset();
   call.Clear();

@@ -307,6 +307,8 @@ struct Transaction {
 
   // The whole rebuilt message into `out` (cleared first). False when incomplete or its bytes were not kept.
   bool CopyTo(const Payload& payload, std::vector<std::byte>& out) const;
+  // That proof is an acknowledgement: CreditState::outstanding counts the Call no more.
+  bool counted_out = false;
 
   void Clear();
 };

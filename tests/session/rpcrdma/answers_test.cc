@@ -20,19 +20,22 @@ struct AnswersTest : testing::Test, Observer {
     Answer answer = Answer::kCaptured;
     uint64_t proof = 0;  // frame
     std::optional<int64_t> waited_ns;
+    bool disturbed = false;
   };
   std::map<uint32_t, Known> known;  // by xid
   uint32_t most_outstanding = 0;
+  bool counts = false;  // what is outstanding is known, at the end
   Session session{SessionOptions{}, {this}};
   EventScript script{session};
 
   AnswersTest() { script.Open(); }
 
   void OnTransaction(const Connection&, const Transaction& t) override {
-    known[t.xid] = {t.answer, t.answer_proof.number, t.waited_ns};
+    known[t.xid] = {t.answer, t.answer_proof.number, t.waited_ns, t.disturbed};
   }
   void OnConnectionClosed(const Connection& connection, const fabric::Event&) override {
     most_outstanding = connection.credits[0].max_outstanding;
+    counts = connection.credits[0].known;
   }
   uint64_t Call(uint32_t xid, uint32_t credit = 32, uint32_t handle = 0) {
     rpcrdma::Header header = MakeHeader(rpcrdma::kMsg, xid, credit);
@@ -191,6 +194,71 @@ TEST_F(AnswersTest, AnAnswerThatComesAfterAllCounts) {
   Reply(1);
   script.Close(CloseReason::kEndOfCapture);
   EXPECT_EQ(most_outstanding, 3u);
+}
+
+// A Call whose answer is proven keeps nothing from being known again, though it stays without one.
+TEST_F(AnswersTest, HistoryIsKnownAgainBehindAProof) {
+  Call(1);
+  Reply(1);
+  Call(2);
+  script.Gap(1, {.size = 1, .acknowledged = Now()});
+  for (uint32_t xid = 3; xid < 6; ++xid) {
+    Call(xid);
+    Reply(xid);
+  }
+  EXPECT_TRUE(known[3].disturbed);
+  EXPECT_FALSE(known[5].disturbed);
+  script.Close(CloseReason::kEndOfCapture);
+  EXPECT_TRUE(counts);
+  EXPECT_EQ(known[2].answer, Answer::kNotCaptured);
+}
+
+TEST_F(AnswersTest, NotWithoutOne) {
+  Call(1);
+  Call(2);
+  Reply(1);
+  script.Gap(1);
+  for (uint32_t xid = 3; xid < 6; ++xid) {
+    Call(xid);
+    Reply(xid);
+  }
+  EXPECT_TRUE(known[5].disturbed);
+  script.Close(CloseReason::kEndOfCapture);
+  EXPECT_FALSE(counts);
+}
+
+// That a requester does what it may is no proof for rules that ask whether it does.
+TEST_F(AnswersTest, NorByWhatRequestersDo) {
+  Call(1, 1);
+  Reply(1, 1);
+  Call(2, 1, 7);
+  script.Gap(1);
+  Call(3, 1, 7);
+  Reply(3, 1);
+  Call(4, 1);
+  Reply(4, 1);
+  script.Close(CloseReason::kEndOfCapture);
+  EXPECT_NE(known[2].proof, 0u);
+  EXPECT_TRUE(known[4].disturbed);
+  EXPECT_FALSE(counts);
+}
+
+// Behind a proof the answer may still come, where the capture has frames in another order: it is counted once.
+TEST_F(AnswersTest, AnAnswerBehindItsProofIsCountedOnce) {
+  Call(1);
+  Reply(1);
+  Call(2);
+  script.Gap(1, {.size = 1, .acknowledged = Now()});
+  Call(3);
+  Reply(3);
+  Call(4);
+  Reply(2);
+  Reply(4);
+  Call(5);
+  Reply(5);
+  script.Close(CloseReason::kEndOfCapture);
+  EXPECT_EQ(known[2].answer, Answer::kCaptured);
+  EXPECT_TRUE(counts);
 }
 
 }  // namespace
