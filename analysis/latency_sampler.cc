@@ -67,7 +67,7 @@ void LatencySampler::OnConnectionClosed(const Connection& connection, const fabr
 void LatencySampler::OnTransaction(const Connection& connection, const Transaction& t) {
   if (connection.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0) return;
   const bool wanted = filter_.HasConnection(connection) && filter_.HasRpc(t, origin_ns_);
-  if (IsCut(t)) {
+  if (session::IsCut(t)) {
     cut_ += wanted ? 1 : 0;
     return;
   }

@@ -65,12 +65,6 @@ bool Feed(Sha256& sha, const Transaction& t, const Payload& payload, uint64_t of
 
 }  // namespace
 
-bool IsCut(const Transaction& t) {
-  const rpcrdma::Header& header = t.call.header;
-  if (header.status != ParseStatus::kOk) return header.status == ParseStatus::kTruncatedByCapture;
-  return t.call.send_missing && header.proc != rpcrdma::kNomsg && t.call.rpc.words < 2;
-}
-
 bool ProcedureKnown(const Transaction& t) {
   constexpr uint32_t kRpcVersion = 2;
   const rpc::CallHeader& call = t.call.rpc;

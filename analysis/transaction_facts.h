@@ -13,8 +13,6 @@
 
 namespace stag::analysis {
 
-// The capture cut the Call so short that its chunk lists, or that it is a Call at all, cannot be read from it.
-bool IsCut(const session::Transaction& t);
 // Program, version and procedure of the Call could be read: it is a Call, and of a version of RPC that is known.
 bool ProcedureKnown(const session::Transaction& t);
 // The procedure is NFSv4 COMPOUND or CB_COMPOUND.

@@ -26,6 +26,7 @@ conformance::Summary Summarize(const FileOutcome& outcome, std::vector<conforman
   summary.transactions = outcome.session.transactions;
   summary.gaps = outcome.decoder.gaps;
   summary.truncated_frames = outcome.decoder.truncated_frames;
+  summary.judged = outcome.session.judged;
   summary.first_time_ns = outcome.first_time_ns;
   summary.rules = std::move(tallies);
   return summary;

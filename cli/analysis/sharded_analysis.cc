@@ -296,6 +296,7 @@ session::SessionStats ShardedAnalysis::stats() const {
     sum.evicted_transactions += one.evicted_transactions;
     sum.dropped_bytes += one.dropped_bytes;
     sum.copies_given_up += one.copies_given_up;
+    sum.judged += one.judged;
   }
   return sum;
 }

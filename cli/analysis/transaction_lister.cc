@@ -235,7 +235,7 @@ void TransactionLister::OnTransaction(const Connection& connection, const Transa
   const bool proven = connection.proof == session::Proof::kRpcRdma;
   const analysis::Filter& filter = options_.filter;
   const bool wanted = proven && filter.HasConnection(connection) && filter.HasRpc(t, clock_.first_time_ns);
-  if (!wanted || analysis::IsCut(t)) {
+  if (!wanted || session::IsCut(t)) {
     if (wanted) ++cut_;
     return lines_.Drop(t.call.frame.order(), t.serial);
   }

@@ -209,7 +209,7 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
     explicit RoundTrips(Shard& shard) : shard_(shard) {}
     bool WantsDeliveries() const override { return true; }
     void OnTransaction(const Connection& c, const Transaction& t) override {
-      if (c.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0 || analysis::IsCut(t)) return;
+      if (c.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0 || session::IsCut(t)) return;
       if (!shard_.filter_.Takes(c, t)) return;
       const std::optional<int64_t> round_trip = session::RoundTrip(t);
       if (!round_trip) return;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/judged_row.h"
 #include "analysis/link_row.h"
 #include "cli/summary/file_summary.h"
 #include "conformance/report/finding_row.h"
@@ -27,6 +28,7 @@ struct FileSummaryRow {
 
   uint64_t frames = 0, connections = 0, transactions = 0;
   std::optional<analysis::LinkCounts> link;
+  analysis::JudgedRow judged;
   std::vector<WrongRow> wrong;
   results::Omittable<uint64_t> wrong_left_out;
   conformance::SeverityCounts findings;
@@ -63,6 +65,7 @@ struct Record<cli::FileSummaryRow> {
       Member<&Row::connections>("connections", "RPC-over-RDMA connections."),
       Member<&Row::transactions>("transactions", "RPCs whose Calls were captured."),
       Inline<&Row::link>(),
+      Member<&Row::judged>("judged", "How much of the capture could be judged."),
       Member<&Row::wrong>("wrong", "Things that are wrong, the worst first."),
       Member<&Row::wrong_left_out>("wrong_left_out", "Further ones, which memory had no room for."),
       Member<&Row::findings>("findings", "Findings by severity."),

@@ -36,6 +36,8 @@ class Page {
     }
     Put(out, "\n");
     if (summary_.outcome().slice) Put(out, "A slice of a capture: what is missing in it was left out.\n");
+    if (const std::string text = analysis::NotJudgedText(summary_.outcome().session.judged); !text.empty())
+      Put(out, "{}\n", text);
     if (HasLinkReport(summary_.outcome().decoder)) {
       PutLinkReport(out, summary_.outcome().decoder);
       Put(out, "\n");
@@ -212,6 +214,7 @@ FileSummaryRow::FileSummaryRow(const FileSummary& summary)
       transactions(summary.outcome().session.transactions),
       findings{summary.findings(Severity::kError), summary.findings(Severity::kWarning),
                summary.findings(Severity::kNote)} {
+  judged = analysis::JudgedRow(summary.outcome().session.judged);
   if (HasLinkReport(summary.outcome().decoder)) link = analysis::LinkCounts(summary.outcome().decoder);
   for (const Wrong& one : summary.wrong())
     wrong.push_back({RankName(one.rank), one.rule ? fmt::format("rule:{}", one.rule->id) : one.kind, one.blames,

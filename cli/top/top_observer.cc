@@ -48,7 +48,7 @@ void TopShard::OnTransaction(const Connection& c, const Transaction& t) {
   // What the capture's end leaves open stays outstanding.
   if (t.answer != session::Answer::kPending || !clock().over)
     Tell([this](uint64_t call) { intervals_.Close(call); }, CallOf(t));
-  if (!answered || analysis::IsCut(t) || c.proof != session::Proof::kRpcRdma) return;
+  if (!answered || session::IsCut(t) || c.proof != session::Proof::kRpcRdma) return;
   const std::string& key = KeyOf(c, t);  // which may name a file, also where the RPC is not wanted
   if (!Wants(c, t)) return;
   const analysis::DataSummary data = analysis::SummarizeData(t);

@@ -39,6 +39,7 @@ SummaryRow::SummaryRow(const Summary& summary, const std::array<uint64_t, 3>& co
       connections(summary.connections),
       transactions(summary.transactions),
       incomplete{summary.gaps, summary.truncated_frames},
+      judged(summary.judged),
       suppressed{kept.by_baseline, kept.by_list, kept.unused} {
   const auto of = [&counts](Severity severity) { return counts[static_cast<size_t>(severity)]; };
   findings = {of(Severity::kError), of(Severity::kWarning), of(Severity::kNote)};

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/judged_row.h"
 #include "conformance/report/reporter.h"
 #include "results/record.h"
 
@@ -64,12 +65,14 @@ struct CheckedFile {
         frames(summary.frames),
         connections(summary.connections),
         transactions(summary.transactions),
-        incomplete{summary.gaps, summary.truncated_frames} {}
+        incomplete{summary.gaps, summary.truncated_frames},
+        judged(summary.judged) {}
 
   std::string_view file, error;
   bool opened;
   uint64_t frames, connections, transactions;
   IncompleteRow incomplete;
+  analysis::JudgedRow judged;
 };
 
 struct SummaryRow {
@@ -81,6 +84,7 @@ struct SummaryRow {
   SeverityCounts findings;
   std::vector<std::string_view> rules_checked, rules_not_exercised;
   IncompleteRow incomplete;
+  analysis::JudgedRow judged;
   std::vector<std::pair<std::string_view, std::vector<std::pair<std::string_view, uint64_t>>>> outcomes;
   SuppressedRow suppressed;
 };
@@ -160,6 +164,7 @@ struct Record<conformance::CheckedFile> : Part<conformance::CheckedFile> {
       Member<&Row::connections>("connections", "RPC-over-RDMA connections."),
       Member<&Row::transactions>("transactions", "RPCs whose Calls were captured."),
       Member<&Row::incomplete>("incomplete", "Things that the capture lacks."),
+      Member<&Row::judged>("judged", "How much of it could be judged."),
   };
 };
 template <>
@@ -183,6 +188,7 @@ struct Record<conformance::SummaryRow> {
       Member<&Row::rules_checked>("rules_checked", "Rules that something in the captures was judged by."),
       Member<&Row::rules_not_exercised>("rules_not_exercised", "Rules that nothing was judged by."),
       Member<&Row::incomplete>("incomplete", "Things that the captures lack."),
+      Member<&Row::judged>("judged", "How much of them could be judged."),
       Member<&Row::outcomes>("outcomes",
                              "How often each rule that applied at all came out how: pass, fail, not applicable; or why "
                              "the capture did not show enough."),

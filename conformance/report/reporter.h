@@ -30,8 +30,9 @@ struct Summary {
   uint64_t transactions = 0;
   uint64_t gaps = 0;              // places where the capture lost packets
   uint64_t truncated_frames = 0;  // RDMA frames cut by the snap length
-  int64_t first_time_ns = 0;      // of the first frame of one file
-  std::vector<RuleTally> rules;   // Engine::Tallies
+  session::Judged judged;
+  int64_t first_time_ns = 0;     // of the first frame of one file
+  std::vector<RuleTally> rules;  // Engine::Tallies
   // Adds another file's numbers.
   void Add(const Summary& other);
 };

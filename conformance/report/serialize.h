@@ -57,9 +57,15 @@ void Members(conformance::RuleTally& v, Fn fn) {
   fn(rule, counts);
 }
 template <typename Fn>
+void Members(session::Judged& v, Fn fn) {
+  auto& [rpcs, cut, missing, one_direction, sampled, foreign, dropped] = v;
+  fn(rpcs, cut, missing, one_direction, sampled, foreign, dropped);
+}
+template <typename Fn>
 void Members(conformance::Summary& v, Fn fn) {
-  auto& [files, not_judged, frames, connections, transactions, gaps, truncated_frames, first_time_ns, rules] = v;
-  fn(files, not_judged, frames, connections, transactions, gaps, truncated_frames, first_time_ns, rules);
+  auto& [files, not_judged, frames, connections, transactions, gaps, truncated_frames, judged, first_time_ns, rules] =
+      v;
+  fn(files, not_judged, frames, connections, transactions, gaps, truncated_frames, judged, first_time_ns, rules);
 }
 template <typename Fn>
 void Members(conformance::DiagramEvent& v, Fn fn) {

@@ -82,6 +82,8 @@ class TextReporter final : public Reporter {
     if (s.gaps > 0 || s.truncated_frames > 0)
       out.append(Text("incomplete: ", Count(s.gaps, "gap"), ", ", Count(s.truncated_frames, "truncated frame"),
                       "; rules that need what is missing were not applied\n"));
+    if (const std::string not_judged = analysis::NotJudgedText(s.judged); !not_judged.empty())
+      out.append(Text(not_judged, "\n"));
     for (const auto& [why, times] : presumed_)
       out.append(Text(Count(times, "finding"), times == 1 ? " is" : " are", " presumed: ", why, "\n"));
     if (suppressed.by_baseline + suppressed.by_list > 0)
@@ -171,6 +173,7 @@ void Summary::Add(const Summary& other) {
   gaps += other.gaps;
   truncated_frames += other.truncated_frames;
   not_judged += other.not_judged;
+  judged += other.judged;
   AddTallies(rules, other.rules);
 }
 

@@ -38,12 +38,6 @@ void TakeAnswer(const Transaction& t, RecordedRpc& rpc) {
 
 }  // namespace
 
-bool IsCut(const Transaction& t) {
-  const rpcrdma::Header& header = t.call.header;
-  if (header.status != ParseStatus::kOk) return header.status == ParseStatus::kTruncatedByCapture;
-  return t.call.send_missing && header.proc != rpcrdma::kNomsg && t.call.rpc.words < 2;
-}
-
 RecordedMessage RpcRecorder::Take(const Transaction& t, const session::Payload& payload, PayloadStore& store) {
   RecordedMessage message;
   message.present = payload.present;

@@ -89,9 +89,6 @@ struct RecordedConnection {
   std::vector<uint32_t> rpcs;  // indices in Recording::rpcs, in order of the Calls
 };
 
-// The capture cut the Call before anything could be learnt of it.
-bool IsCut(const session::Transaction& t);
-
 // Reuse the object: it keeps its storage.
 class RpcRecorder {
  public:

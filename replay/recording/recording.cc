@@ -18,7 +18,7 @@ RecordedConnection& RecordingBuilder::Find(const session::Connection& connection
 
 void RecordingBuilder::OnTransaction(const session::Connection& connection, const session::Transaction& t) {
   if (connection.proof != session::Proof::kRpcRdma) return;
-  if (IsCut(t)) {
+  if (session::IsCut(t)) {
     ++recording_.cut;
     return;
   }

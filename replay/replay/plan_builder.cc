@@ -49,7 +49,7 @@ void PlanBuilder::OnTransaction(const session::Connection& connection, const ses
     gone_.erase(t.serial);
   } else if (connection.proof != session::Proof::kRpcRdma) {
     Drop(it);
-  } else if (recording::IsCut(t)) {
+  } else if (session::IsCut(t)) {
     ++totals_.cut;
     Drop(it);
   } else {

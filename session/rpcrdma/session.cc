@@ -171,13 +171,46 @@ void Session::Impl::Close(ConnectionState& state, const Event& event) {
   while (TransactionEntry* entry = state.live.oldest())
     End(state, *entry, entry->outcome == Outcome::kOutstanding ? Outcome::kUnanswered : entry->outcome);
   for (size_t side = 0; side < 2; ++side) connection.credits[side].max_outstanding = state.peak[side].peak();
-  if (connection.proof == Proof::kRpcRdma) ++stats.connections;
+  if (connection.proof == Proof::kRpcRdma) {
+    ++stats.connections;
+    CountJudged(state);
+  }
   Notify([&](Observer& o) { o.OnConnectionClosed(connection, event); });
   for (const EndedTransaction& ended : state.ended)
     if (ended.entry) Forget(state, *ended.entry);
   --open;
   connection_bytes -= state.charge.bytes();
   connections[connection.info.slot].reset();
+}
+
+void Session::Impl::CountJudged(ConnectionState& state, const TransactionEntry& entry) {
+  Judged& judged = state.judged;
+  ++judged.rpcs;
+  const bool whole = entry.call.complete && entry.reply.complete;
+  if (entry.outcome == Outcome::kEvicted) {
+    ++judged.dropped;
+  } else if (IsCut(entry)) {
+    ++judged.cut;
+  } else if (entry.answer == Answer::kNotCaptured || entry.call.end_missing || entry.reply.end_missing ||
+             (entry.disturbed && entry.outcome == Outcome::kReplied && !whole)) {
+    ++judged.missing;
+  }
+}
+
+void Session::Impl::CountJudged(const ConnectionState& state) {
+  const Connection& connection = state.connection;
+  Judged judged = state.judged;
+  const uint64_t orphans = connection.one_sided() || connection.sampled() ? connection.replies_without_call : 0;
+  judged.rpcs += orphans;
+  judged.missing += orphans;
+  if (connection.foreign) {
+    judged = {.rpcs = judged.rpcs, .foreign = judged.rpcs};
+  } else if (connection.one_sided()) {
+    judged = {.rpcs = judged.rpcs, .one_direction = judged.rpcs};
+  } else if (connection.sampled()) {
+    judged = {.rpcs = judged.rpcs, .cut = judged.cut, .sampled = judged.missing, .dropped = judged.dropped};
+  }
+  stats.judged += judged;
 }
 
 // --- The end of transactions
@@ -195,6 +228,7 @@ void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome
   CompleteCall(state, entry);
   if (!entry.reply.read_chunks.empty()) RebuildReply(entry);  // with what the requester has read meanwhile
   ++stats.transactions;
+  CountJudged(state, entry);
   if (outcome == Outcome::kEvicted) {
     ++stats.evicted_transactions;
     ++connection.evicted_transactions;

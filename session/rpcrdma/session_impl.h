@@ -63,6 +63,7 @@ struct ConnectionState {
   // outstanding while there were none of these.
   std::array<uint32_t, 2> in_doubt{}, proven{}, most_at_once{};
   std::array<OutstandingPeak, 2> peak;
+  Judged judged;                               // of transactions that have
   OnConnection live;                           // transactions that have not ended
   std::array<EndedTransaction, kEnded> ended;  // and the last that have, in turn
   uint32_t endings = 0;
@@ -133,6 +134,9 @@ struct Session::Impl {
   void EndKnown(ConnectionState& state);
   void EndAwaited(ConnectionState& state);
   void GiveUpDeliveries(ConnectionState& state);
+  // How much could be judged: of a transaction that ends, and of a connection that closes.
+  static void CountJudged(ConnectionState& state, const TransactionEntry& entry);
+  void CountJudged(const ConnectionState& state);
 
   // Parts of OnSend.
   bool IsNamed(const fabric::ConnectionInfo& info) const;

@@ -68,6 +68,12 @@ void Transaction::Clear() {
   recovery.clear();
 }
 
+bool IsCut(const Transaction& t) {
+  const rpcrdma::Header& header = t.call.header;
+  if (header.status != ParseStatus::kOk) return header.status == ParseStatus::kTruncatedByCapture;
+  return t.call.send_missing && header.proc != rpcrdma::kNomsg && t.call.rpc.words < 2;
+}
+
 namespace {
 
 template <typename List>

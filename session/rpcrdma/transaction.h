@@ -331,3 +331,6 @@ struct EnumNames<session::ReplyForm> {
 };
 
 }  // namespace stag
+// The capture cut the Call so short that its chunk lists, or that it is a Call at all, cannot be read from it.
+bool IsCut(const Transaction& t);
+

@@ -31,6 +31,7 @@ Summary MakeSummary() {
   summary.transactions = 30;
   summary.gaps = 1;
   summary.truncated_frames = 5;
+  summary.judged = {.rpcs = 30, .cut = 3, .missing = 1};
   summary.rules = {Tally("HDR-001", {{Outcome::kPass, 30}}), Tally("LONG-001", {{Outcome::kNotApplicable, 30}}),
                    Tally("WRLIST-006", {{Outcome::kFail, 1}, {Outcome::kGap, 2}, {Outcome::kNotApplicable, 27}})};
   std::ranges::sort(summary.rules, {}, &RuleTally::rule);
@@ -64,7 +65,11 @@ TEST(Jsonl, FieldsInOrder) {
       line,
       R"({"type":"summary","frames":100,"connections":2,"transactions":30,"findings":{"error":1,"warning":0,"note":0},)"
       R"("rules_checked":["HDR-001","WRLIST-006"],"rules_not_exercised":["LONG-001"],)"
-      R"("incomplete":{"gaps":1,"truncated_frames":5},"outcomes":{"HDR-001":{"pass":30},)"
+      R"("incomplete":{"gaps":1,"truncated_frames":5},)"
+      R"("judged":{"rpcs":30,"judged":26,"cut":3,"missing":1,"one_direction":0,"sampled":0,"foreign":0,"dropped":0,)"
+      R"("advice":"Capture whole frames (tcpdump -s 0). Capture from before the mount on, at the RDMA device rather than )"
+      R"(the network interface, into memory or onto a fast disk."},)"
+      R"("outcomes":{"HDR-001":{"pass":30},)"
       R"("WRLIST-006":{"not applicable":27,"fail":1,"gap":2}},)"
       R"("suppressed":{"by_baseline":0,"by_list":0,"unused":[]}})");
   EXPECT_FALSE(std::getline(lines, line));
@@ -174,30 +179,34 @@ TEST(TextReport, FoldsRepeats) {
   reporter->OnFinding(MakeFinding("XID-002", 40));
   reporter->EndFile(MakeSummary(), "");
   reporter->Finish({});
-  EXPECT_EQ(out,
-            "a.pcap:12: error WRLIST-006: A \"message\"\n"
-            "    expected       this\n"
-            "    actual         that\n"
-            "    specification  RFC 8166 3.4.6\n"
-            "    where          connection 3, server to client, xid 0x1a2b3c4d\n"
-            "    related frames 4, 9\n"
-            "    see also       WRLIST-012\n"
-            "    repeats        2 more on this connection, the last in frame 31\n"
-            "a.pcap:40: warning XID-002: A \"message\"\n"
-            "    expected       this\n"
-            "    actual         that\n"
-            "    specification  RFC 8166 2.2.2\n"
-            "    where          connection 3, server to client, xid 0x1a2b3c4d\n"
-            "    related frames 4, 9\n"
-            "    see also       WRLIST-012\n"
-            "3 errors, 1 warning, 0 notes in 100 frames, 2 connections, 30 transactions\n"
-            "incomplete: 1 gap, 5 truncated frames; rules that need what is missing were not applied\n"
-            "2 rules exercised (rule:times):\n"
-            "  HDR 001:30, WRLIST 006:1(1 broken)\n"
-            "1 rule not checked at times, for the capture shows too little:\n"
-            "  WRLIST 006:2(gap)\n"
-            "1 rule not exercised by this traffic:\n"
-            "  LONG 001\n");
+  EXPECT_EQ(
+      out,
+      "a.pcap:12: error WRLIST-006: A \"message\"\n"
+      "    expected       this\n"
+      "    actual         that\n"
+      "    specification  RFC 8166 3.4.6\n"
+      "    where          connection 3, server to client, xid 0x1a2b3c4d\n"
+      "    related frames 4, 9\n"
+      "    see also       WRLIST-012\n"
+      "    repeats        2 more on this connection, the last in frame 31\n"
+      "a.pcap:40: warning XID-002: A \"message\"\n"
+      "    expected       this\n"
+      "    actual         that\n"
+      "    specification  RFC 8166 2.2.2\n"
+      "    where          connection 3, server to client, xid 0x1a2b3c4d\n"
+      "    related frames 4, 9\n"
+      "    see also       WRLIST-012\n"
+      "3 errors, 1 warning, 0 notes in 100 frames, 2 connections, 30 transactions\n"
+      "incomplete: 1 gap, 5 truncated frames; rules that need what is missing were not applied\n"
+      "4 of 30 RPCs could not be judged: 3 cut short, 1 with packets that were not captured. Capture whole frames "
+      "(tcpdump -s 0). Capture from before the mount on, at the RDMA device rather than the network interface, into "
+      "memory or onto a fast disk.\n"
+      "2 rules exercised (rule:times):\n"
+      "  HDR 001:30, WRLIST 006:1(1 broken)\n"
+      "1 rule not checked at times, for the capture shows too little:\n"
+      "  WRLIST 006:2(gap)\n"
+      "1 rule not exercised by this traffic:\n"
+      "  LONG 001\n");
   EXPECT_EQ(reporter->count(Severity::kError), 3u);
 }
 

@@ -261,5 +261,40 @@ TEST_F(AnswersTest, AnAnswerBehindItsProofIsCountedOnce) {
   EXPECT_TRUE(counts);
 }
 
+TEST_F(AnswersTest, HowMuchWasJudged) {
+  Call(1);
+  Reply(1);
+  Call(2);
+  script.Gap(1);
+  script.SendTruncated(0, MakeHeader(rpcrdma::kMsg, 3, 32), MakeCall(3, nfs::kNfsProgram, 3, 1), 18);
+  Reply(3);
+  script.Close(CloseReason::kEndOfCapture);
+  const Judged& judged = session.stats().judged;
+  EXPECT_EQ(judged.rpcs, 3u);
+  EXPECT_EQ(judged.cut, 1u);
+  EXPECT_EQ(judged.missing, 1u);
+  EXPECT_EQ(judged.judged(), 1u);
+}
+
+TEST_F(AnswersTest, OfOneDirectionNothingWasJudged) {
+  Call(1);
+  Reply(1);
+  Reply(2);
+  script.CloseWith({.packets = 3, .extent = {fabric::Extent{true, 3, 0}, fabric::Extent{}}});
+  EXPECT_EQ(session.stats().judged.rpcs, 2u);
+  EXPECT_EQ(session.stats().judged.one_direction, 2u);
+  EXPECT_EQ(session.stats().judged.judged(), 0u);
+}
+
+TEST_F(AnswersTest, OfASampleWhatIsWholeWasJudged) {
+  Call(1);
+  Reply(1);
+  Call(2);
+  script.CloseWith({.packets = 100, .extent = {fabric::Extent{true, 60, 0}, fabric::Extent{true, 60, 7}}});
+  EXPECT_EQ(session.stats().judged.rpcs, 2u);
+  EXPECT_EQ(session.stats().judged.sampled, 1u);
+  EXPECT_EQ(session.stats().judged.missing, 0u);
+}
+
 }  // namespace
 }  // namespace stag::session
