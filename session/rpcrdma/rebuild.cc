@@ -125,9 +125,13 @@ bool IsCaptured(const DataItem& item, const ReadChunk& chunk, const Reused<Segme
 // reduced when a chunk's Position is where its data would stand.
 class ReadChunkVisitor : public nfs::Visitor {
  public:
-  ReadChunkVisitor(const Reused<ReadChunk>& chunks, const Reused<SegmentRecord>& records, Payload& payload,
-                   std::vector<Operation>& operations, bool call)
-      : chunks_(chunks), records_(records), payload_(payload), operations_(operations), call_(call) {}
+  ReadChunkVisitor(const Half& half, Payload& payload, Transaction& t, bool call)
+      : chunks_(half.read_chunks),
+        records_(half.segments),
+        payload_(payload),
+        operations_(t.operations),
+        facts_(t.facts),
+        call_(call) {}
 
   bool IsReduced(const Item& item) override {
     while (next_ < chunks_.size() && (chunks_[next_].position == 0 || chunks_[next_].position < item.offset + shift_))
@@ -157,12 +161,15 @@ class ReadChunkVisitor : public nfs::Visitor {
     if (call_) return;
     if (index < operations_.size() && operations_[index].op == op) operations_[index] = {op, true, status};
   }
+  void OnStatusFlags(uint32_t, uint32_t flags) override { facts_.status_flags = flags; }
+  void OnState(uint32_t index, uint32_t op, Bytes stateid) override { facts_.Add(index, op, !call_, stateid); }
 
  private:
   const Reused<ReadChunk>& chunks_;
   const Reused<SegmentRecord>& records_;
   Payload& payload_;
   std::vector<Operation>& operations_;
+  CompoundFacts& facts_;
   const bool call_;
   size_t next_ = 0;
   uint64_t shift_ = 0;
@@ -171,8 +178,7 @@ class ReadChunkVisitor : public nfs::Visitor {
 // A Call's: also what it asks for.
 class ArgumentsVisitor final : public ReadChunkVisitor {
  public:
-  explicit ArgumentsVisitor(Transaction& t)
-      : ReadChunkVisitor(t.call.read_chunks, t.call.segments, t.call, t.operations, true), call_(t.call) {}
+  explicit ArgumentsVisitor(Transaction& t) : ReadChunkVisitor(t.call, t.call, t, true), call_(t.call) {}
 
   void OnOperation(uint32_t index, uint32_t op) override {
     ReadChunkVisitor::OnOperation(index, op);
@@ -299,6 +305,10 @@ class WriteChunkVisitor : public nfs::Visitor {
     std::vector<Operation>& operations = transaction_.operations;
     if (index < operations.size() && operations[index].op == op) operations[index] = {op, true, status};
   }
+  void OnStatusFlags(uint32_t, uint32_t flags) override { transaction_.facts.status_flags = flags; }
+  void OnState(uint32_t index, uint32_t op, Bytes stateid) override {
+    transaction_.facts.Add(index, op, true, stateid);
+  }
   void OnBackchannel(uint32_t index) override {
     if (index < transaction_.operations.size()) transaction_.operations[index].backchannel = true;
   }
@@ -413,6 +423,7 @@ void FollowCall(Transaction& transaction) {
   Start(transaction.call);
   transaction.call.present = false;
   transaction.operations.clear();
+  transaction.facts.Clear();
   WalkArguments(transaction);
 }
 
@@ -422,6 +433,7 @@ void RebuildCall(Transaction& transaction) {
   if (!followed) {
     Start(call);
     transaction.operations.clear();
+    transaction.facts.Clear();
   }
   call.present = true;
   // Lists that are cut or broken may go on: nothing is rebuilt from a part of them.
@@ -469,8 +481,7 @@ void RebuildReply(Transaction& transaction) {
   if (!reply.present) return;
 
   if (read_list) {
-    ReadChunkVisitor visitor(transaction.reply.read_chunks, transaction.reply.segments, reply, transaction.operations,
-                             false);
+    ReadChunkVisitor visitor(transaction.reply, reply, transaction, false);
     reply.walk =
         nfs::WalkReply(transaction.call.rpc, transaction.reply.rpc, reply.stream, reply.stream_length, visitor);
     InsertReadChunks(transaction.reply.read_chunks, transaction.reply.segments, reply);

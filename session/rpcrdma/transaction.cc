@@ -66,12 +66,27 @@ void Transaction::Clear() {
   delivered = {};
   waits.clear();
   recovery.clear();
+  facts.Clear();
 }
 
 bool IsCut(const Transaction& t) {
   const rpcrdma::Header& header = t.call.header;
   if (header.status != ParseStatus::kOk) return header.status == ParseStatus::kTruncatedByCapture;
   return t.call.send_missing && header.proc != rpcrdma::kNomsg && t.call.rpc.words < 2;
+}
+
+void CompoundFacts::Add(uint32_t op_index, uint32_t op, bool of_reply, Bytes stateid) {
+  for (const State& known : all())  // a legacy Reply is rebuilt twice
+    if (known.op_index == op_index && known.of_reply == of_reply) return;
+  if (state_count == kMostStates) {
+    more_states = true;
+    return;
+  }
+  State& state = states[state_count++];
+  state.op = op;
+  state.op_index = op_index;
+  state.of_reply = of_reply;
+  std::ranges::copy(stateid.first(state.stateid.size()), state.stateid.begin());
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "protocol/base/enum_names.h"
@@ -170,6 +171,31 @@ enum class Answer : uint8_t {
   kNone,         // it is not, its direction has no gap since the Call, and the connection ended
 };
 
+// What a COMPOUND and its results say of more than themselves.
+struct CompoundFacts {
+  // A stateid that an operation names (nfs::Visitor::OnState).
+  struct State {
+    uint32_t op = 0;
+    uint32_t op_index = 0;
+    bool of_reply = false;
+    std::array<std::byte, 16> stateid{};
+  };
+  static constexpr size_t kMostStates = 2;
+
+  std::optional<uint32_t> status_flags;  // of SEQUENCE's result
+  std::array<State, kMostStates> states;
+  uint32_t state_count = 0;
+  bool more_states = false;  // than there is room for
+
+  void Add(uint32_t op_index, uint32_t op, bool of_reply, Bytes stateid);
+  std::span<const State> all() const { return std::span(states).first(state_count); }
+  void Clear() {
+    status_flags.reset();
+    state_count = 0;
+    more_states = false;
+  }
+};
+
 struct Operation {  // of a COMPOUND
   uint32_t op = 0;
   bool has_status = false;
@@ -274,6 +300,8 @@ struct Transaction {
   // first frame that shows that it was; number 0: none does.
   bool answer_may_be_missing = false;
   FrameRef answer_proof;
+  // That proof is an acknowledgement: CreditState::outstanding counts the Call no more.
+  bool counted_out = false;
   std::optional<int64_t> waited_ns;  // kPending: from the Call to the end of the capture; nullopt: no times
   // Absence proves nothing: packets of this connection were lost while it was outstanding, or what its responder does
   // by RDMA is hidden.
@@ -285,6 +313,7 @@ struct Transaction {
   ReplyHalf reply;  // or RDMA_ERROR
   RdmaFrames rdma;
   std::vector<Operation> operations;  // NFSv4 COMPOUND and CB_COMPOUND, with results when the reply was seen
+  CompoundFacts facts;
   bool done_seen = false;             // RDMA_DONE
   // Observer::WantsDeliveries: the frame that delivered the Reply, where that is not reply.frame (number 0: it is);
   // when its packets waited, in no order; and the times between the Call's first copy and that frame at which one did,
@@ -307,11 +336,12 @@ struct Transaction {
 
   // The whole rebuilt message into `out` (cleared first). False when incomplete or its bytes were not kept.
   bool CopyTo(const Payload& payload, std::vector<std::byte>& out) const;
-  // That proof is an acknowledgement: CreditState::outstanding counts the Call no more.
-  bool counted_out = false;
 
   void Clear();
 };
+
+// The capture cut the Call so short that its chunk lists, or that it is a Call at all, cannot be read from it.
+bool IsCut(const Transaction& t);
 
 }  // namespace stag::session
 
@@ -331,6 +361,3 @@ struct EnumNames<session::ReplyForm> {
 };
 
 }  // namespace stag
-// The capture cut the Call so short that its chunk lists, or that it is a Call at all, cannot be read from it.
-bool IsCut(const Transaction& t);
-

@@ -30,6 +30,7 @@ ALLOWED = {
     "session/rpcrdma": ["protocol", "session/delivery", "session/fabric"],
     "session/transport": ["protocol", "session/fabric"],
     "session/limits": ["protocol", "session/delivery", "session/fabric", "session/rpcrdma"],
+    "session/nfs4": ["protocol", "session/fabric", "session/rpcrdma"],
     "session/files": ["protocol", "session/rpcrdma"],
     "conformance/engine": ["protocol", "session", "conformance/catalogue"],
     "conformance/catalogue": [],
