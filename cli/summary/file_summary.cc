@@ -60,8 +60,17 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
     if (requester == c.client) credits_ = summary;
   }
   void TakeLimits(const session::ConnectionLimits& limits) { limits_ = limits; }
-  void TakeUnanswered(fabric::ConnectionId id, session::Answer answer, uint64_t call_frame, int64_t waited_ns,
-                      const std::string& subject) {
+  void TakeStatusFlags(const std::vector<session::FlagSpan>& spans) { status_flags_ = spans; }
+  void TakePromise(const session::PromiseStep& step) { promises_.Take(step); }
+  // The first of each server: who is refused tries again, and each shard tells of the same.
+  void TakeAside(const fabric::Aside& aside) {
+    const bool refused = aside.kind == fabric::Aside::Kind::kRefused;
+    const Endpoint& server = refused ? aside.from : aside.to;
+    if (refused_.size() < kMostRefused && std::ranges::find(refused_, server, &Refused::server) == refused_.end())
+      refused_.push_back({server, WhatWasRefused(aside)});
+  }
+  void TakeUnanswered(fabric::ConnectionId id, bool backward, session::Answer answer, uint64_t call_frame,
+                      int64_t waited_ns, const std::string& subject) {
     auto known = waiting_.find(id);
     if (known == waiting_.end()) {
       Unanswered one(unanswered_);
@@ -71,7 +80,7 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
       }
       known = waiting_.emplace(id, std::move(one)).first;
     }
-    SummarizedConnection::Unanswered& one = known->second.calls[static_cast<size_t>(answer)];
+    SummarizedConnection::Unanswered& one = known->second.calls[backward][static_cast<size_t>(answer)];
     one.longest_ns = std::max(one.longest_ns, waited_ns);
     if (++one.count > 1) return;
     one.first_frame = call_frame;
@@ -84,6 +93,7 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
     one->connection = c;
     one->credits = std::exchange(credits_, std::nullopt);
     one->limits = std::exchange(limits_, std::nullopt);
+    one->status_flags = std::exchange(status_flags_, {});
     if (const auto found = waiting_.find(c.info.id); found != waiting_.end())
       one->unanswered = std::move(found->second.calls);
     TakeEnd(c.info.id, std::move(one));
@@ -92,6 +102,7 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
   void TakeEnd(fabric::ConnectionId id, std::unique_ptr<SummarizedConnection> one) {
     credits_.reset();
     limits_.reset();
+    status_flags_.clear();
     waiting_.erase(id);
     late_.Add({id, std::move(one)}, [this](Row& row) { Settle(row); });
   }
@@ -106,6 +117,15 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
       wrong.push_back(std::move(at->second.wrong));
     for (auto at = kept_.begin(); at != kept_.end(); at = kept_.erase(at))
       connections.push_back(std::move(*at->second.one));
+  }
+  std::vector<session::Promises::Open> open_promises() const { return promises_.StillOpen(); }
+  // The server said of some connection that callbacks do not work.
+  bool callbacks_broken() const { return callbacks_broken_; }
+  FrameRef last_frame() const { return last_frame_; }
+  // TCP connections that came to nothing.
+  void GiveRefused(std::vector<Wrong>& wrong) {
+    for (Refused& one : refused_) wrong.push_back(std::move(one.wrong));
+    refused_.clear();
   }
   uint64_t connections() const { return connections_; }
   uint64_t left_out() const { return connections_ - kept_.size(); }
@@ -128,8 +148,13 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
   struct Unanswered {
     explicit Unanswered(Budget& budget) : charge(budget) {}
     Charge charge;
-    std::array<SummarizedConnection::Unanswered, 4> calls;
+    std::array<SummarizedConnection::ByAnswer, 2> calls;
   };
+  struct Refused {
+    Endpoint server;
+    Wrong wrong;
+  };
+  static constexpr size_t kMostRefused = 16;
   struct Kept {
     Charge charge;
     std::unique_ptr<SummarizedConnection> one;
@@ -149,6 +174,9 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
     uncounted_ += one.health ? 0 : 1;
     start_ns_ = std::min(start_ns_, one.connection.first_frame.time_ns);
     end_ns_ = std::max(end_ns_, one.connection.last_frame.time_ns);
+    if (one.connection.last_frame.number > last_frame_.number) last_frame_ = one.connection.last_frame;
+    constexpr uint32_t kOfCallbacks = 0x601;  // CB_PATH_DOWN, CB_PATH_DOWN_SESSION, BACKCHANNEL_FAULT
+    for (const session::FlagSpan& span : one.status_flags) callbacks_broken_ |= (span.flag & kOfCallbacks) != 0;
     timed_ |= one.connection.first_frame.timed || one.connection.last_frame.timed;
     std::vector<Wrong> wrong = WhatIsWrongWith(one);
     (wrong.empty() ? fine_ : troubled_).insert(row.id);
@@ -166,7 +194,9 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
   }
   static uint64_t CostOf(const SummarizedConnection& one) {
     uint64_t cost = sizeof(one) + sizeof(Kept) + 3 * kNode;
-    for (const SummarizedConnection::Unanswered& calls : one.unanswered) cost += calls.first_subject.capacity();
+    cost += one.status_flags.capacity() * sizeof(session::FlagSpan);
+    for (const SummarizedConnection::ByAnswer& calls : one.unanswered)
+      for (const SummarizedConnection::Unanswered& some : calls) cost += some.first_subject.capacity();
     for (const session::SetupData& setup : one.connection.setup) cost += setup.bytes.capacity();
     if (one.health) cost += sizeof(*one.health) + one.health->episodes.capacity() * sizeof(transport::Episode);
     return cost;
@@ -178,6 +208,11 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
   std::optional<CreditSummary> credits_;                          // of the connection that is closing
   std::optional<session::ConnectionLimits> limits_;               // of the connection that is closing
   std::unordered_map<fabric::ConnectionId, Unanswered> waiting_;  // of connections that are open
+  std::vector<session::FlagSpan> status_flags_;                   // of the connection that is closing
+  session::Promises promises_;
+  std::vector<Refused> refused_;
+  FrameRef last_frame_;
+  bool callbacks_broken_ = false;
   LateRows<Row> late_;
   std::map<fabric::ConnectionId, Kept> kept_;
   std::set<fabric::ConnectionId> fine_, troubled_;  // those that are kept
@@ -196,11 +231,16 @@ struct FileSummary::Times {
 };
 
 // Observes some of the connections, or all.
-class FileSummary::Shard final : public EngineShard, private session::CreditSink, private session::LimitsSink {
+class FileSummary::Shard final : public EngineShard,
+                                 private session::CreditSink,
+                                 private session::LimitsSink,
+                                 private session::StatusFlagsSink,
+                                 private session::PromiseSink {
  public:
   Shard(CheckedFile& file, FileSummary& summary, const analysis::Filter& filter, bool pictures)
       : EngineShard(file), filter_(filter, clock().first_time_ns), summary_(summary), pictures_(pictures) {}
   const analysis::LatencySampler& sampler() const { return all_times_; }
+  const analysis::NfsErrors& nfs_errors() const { return errors_.all; }
 
  private:
   // The round-trip times and nothing else, for a screen of text: that is much cheaper.
@@ -243,6 +283,18 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
     }
     Shard& shard_;
   };
+  // Of the RPCs that are asked for.
+  class Errors final : public session::Observer {
+   public:
+    explicit Errors(Shard& shard) : shard_(shard) {}
+    void OnTransaction(const Connection& c, const Transaction& t) override {
+      if (shard_.filter_.Takes(c, t)) all.OnTransaction(c, t);
+    }
+    analysis::NfsErrors all;
+
+   private:
+    Shard& shard_;
+  };
   class Ends final : public session::Observer {
    public:
     explicit Ends(Shard& shard) : shard_(shard) {}
@@ -250,10 +302,17 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
       if (t.answer == session::Answer::kCaptured || t.outcome == session::Outcome::kEvicted) return;
       subject_.clear();
       analysis::PutSubject(subject_, t);
-      const auto take = [to = shard_.summary_.gatherer_.get()](
-                            fabric::ConnectionId id, session::Answer answer, uint64_t frame, int64_t waited_ns,
-                            const std::string& subject) { to->TakeUnanswered(id, answer, frame, waited_ns, subject); };
-      shard_.Tell(take, c.info.id, t.answer, t.call.frame.number, t.waited_ns.value_or(0), subject_);
+      const auto take = [to = shard_.summary_.gatherer_.get()](fabric::ConnectionId id, bool backward,
+                                                               session::Answer answer, uint64_t frame,
+                                                               int64_t waited_ns, const std::string& subject) {
+        to->TakeUnanswered(id, backward, answer, frame, waited_ns, subject);
+      };
+      shard_.Tell(take, c.info.id, t.backward, t.answer, t.call.frame.number, t.waited_ns.value_or(0), subject_);
+    }
+    void OnAside(const fabric::Aside& aside) override {
+      using Kind = fabric::Aside::Kind;
+      if (aside.kind != Kind::kRefused && aside.kind != Kind::kUnanswered) return;
+      shard_.Tell([to = shard_.summary_.gatherer_.get()](const fabric::Aside& one) { to->TakeAside(one); }, aside);
     }
     // Behind those that tell of its credits and limits.
     void OnConnectionClosed(const Connection& c, const fabric::Event&) override {
@@ -272,7 +331,7 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
 
   std::vector<session::Observer*> Further() override {
     session::Observer& times = pictures_ ? static_cast<session::Observer&>(all_times_) : round_trips_;
-    return filter_.Behind({&credits_, &limits_, &times, &ends_});
+    return filter_.Behind({&credits_, &limits_, &times, &errors_, &status_flags_, &promises_, &ends_});
   }
   void OnChange(const session::CreditChange& change) override {
     if (!pictures_) return;
@@ -294,6 +353,16 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
     Tell(take, limits);
   }
 
+  void OnStatusFlags(const Connection&, const std::vector<session::FlagSpan>& spans) override {
+    const auto take = [to = summary_.gatherer_.get()](const std::vector<session::FlagSpan>& some) {
+      to->TakeStatusFlags(some);
+    };
+    Tell(take, spans);
+  }
+  void OnPromise(const session::PromiseStep& step) override {
+    Tell([to = summary_.gatherer_.get()](const session::PromiseStep& one) { to->TakePromise(one); }, step);
+  }
+
   analysis::ConnectionFilter filter_;
   FileSummary& summary_;
   const bool pictures_;
@@ -301,6 +370,9 @@ class FileSummary::Shard final : public EngineShard, private session::CreditSink
   session::LimitsObserver limits_{*this};
   RoundTrips round_trips_{*this};
   AllTimes all_times_{*this};
+  Errors errors_{*this};
+  session::StatusFlagsObserver status_flags_{*this};
+  session::PromiseObserver promises_{*this};
   Ends ends_{*this};
 };
 
@@ -321,7 +393,9 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
   while (shards.size() < options.jobs)
     shards.push_back(std::make_unique<Shard>(checked, *this, options.filter, wanted.pictures));
   outcome_ = Analyze(file, options, false, output, shards, &statistics);
+  analysis::NfsErrors errors;
   for (const auto& shard : shards) {
+    errors.Add(shard->nfs_errors());
     times_->untimed += shard->sampler().untimed();
     times_->phases_missing += shard->sampler().phases_missing();
   }
@@ -338,11 +412,26 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
     wrong_.push_back({.kind = "disorder", .blames = analysis::Blame::kCapture, .text = disorder + '.'});
   if (const fabric::DecoderStats& stats = outcome_.decoder; stats.unclear_copies > 0)
     wrong_.push_back(WhatIsUnclear(stats.unclear_copies, stats.first_unclear_copy));
+  nfs_errors_ = errors.Kinds();
   gatherer_->Give(connections_, wrong_);
+  if (options.filter.empty()) FindWhatIsOfNoConnection();
+  for (const analysis::NfsErrors::Kind& kind : nfs_errors_)
+    if (std::optional<Wrong> one = WhatFailed(kind)) wrong_.push_back(std::move(*one));
   std::ranges::stable_sort(wrong_, {}, &Wrong::rank);
 }
 
 FileSummary::~FileSummary() = default;
+
+void FileSummary::FindWhatIsOfNoConnection() {
+  // What the capture lacks may have returned, ended, or answered it.
+  const session::Judged& judged = outcome_.session.judged;
+  const bool whole = outcome_.decoder.gaps + outcome_.decoder.truncated_frames == 0 &&
+                     judged.missing + judged.one_direction + judged.sampled + judged.dropped == 0;
+  if (whole && !outcome_.slice)
+    for (const session::Promises::Open& open : gatherer_->open_promises())
+      wrong_.push_back(WhatIsOpen(open, gatherer_->last_frame(), gatherer_->callbacks_broken()));
+  if (connection_count_ == 0) gatherer_->GiveRefused(wrong_);
+}
 
 void FileSummary::ReportWhatIsMissing(Diagnostics& diagnostics) const {
   const auto complain = [&](uint64_t n, std::string_view what, std::string_view rest) {

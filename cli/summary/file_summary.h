@@ -52,6 +52,8 @@ class FileSummary {
   // The worst first.
   const std::vector<Wrong>& wrong() const { return wrong_; }
   uint64_t wrong_left_out() const { return wrong_left_out_; }
+  // What failed in NFS, that which does harm first.
+  const std::vector<analysis::NfsErrors::Kind>& nfs_errors() const { return nfs_errors_; }
   uint64_t findings(conformance::Severity severity) const;
   // What was broken, the worst first, then the most frequent.
   std::vector<const BrokenRule*> broken() const;
@@ -67,6 +69,7 @@ class FileSummary {
   class Shard;
   struct Times;
 
+  void FindWhatIsOfNoConnection();
   void ReportWhatIsMissing(Diagnostics& diagnostics) const;
 
   std::string name_;
@@ -78,6 +81,7 @@ class FileSummary {
   std::deque<SummarizedConnection> connections_;
   uint64_t connection_count_ = 0, wrong_left_out_ = 0;
   std::vector<Wrong> wrong_;
+  std::vector<analysis::NfsErrors::Kind> nfs_errors_;
   std::optional<int64_t> span_ns_;
 };
 

@@ -68,13 +68,14 @@ void ReportPage::Finish(const About& about, conformance::HtmlBesides& page) cons
 
   std::string& out = page.first;
   Put(out, "<h2 id=\"wrong\">What is wrong</h2>\n");
-  if (wrong_.empty() && !any_) {
+  if (!any_) {
     Put(out, "<p class=\"panel\">There is no RPC-over-RDMA in the capture{}: nothing was judged.</p>\n",
         several_ ? "s" : "");
   } else if (wrong_.empty()) {
     Put(out, "<p class=\"panel fine\">Nothing that the capture{} show{}.</p>\n", several_ ? "s" : "",
         several_ ? "" : "s");
-  } else {
+  }
+  if (!wrong_.empty()) {
     Put(out, "<ol class=\"wrong panel\">\n");
     for (const Sentence& sentence : wrong_) PutSentence(out, sentence);
     Put(out, "</ol>\n");

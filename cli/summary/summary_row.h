@@ -22,6 +22,15 @@ struct WrongRow {
   std::optional<uint64_t> frame;
 };
 
+// What failed in NFS.
+struct NfsErrorRow {
+  std::string operation, status;
+  uint64_t count = 0, of = 0;
+  std::optional<uint64_t> frame;
+  std::optional<uint32_t> connection;
+  bool harmful = false;
+};
+
 struct FileSummaryRow {
   // The summary must outlive the row.
   explicit FileSummaryRow(const FileSummary& summary);
@@ -30,6 +39,7 @@ struct FileSummaryRow {
   std::optional<analysis::LinkCounts> link;
   analysis::JudgedRow judged;
   std::vector<WrongRow> wrong;
+  std::vector<NfsErrorRow> nfs_errors;
   results::Omittable<uint64_t> wrong_left_out;
   conformance::SeverityCounts findings;
 };
@@ -44,8 +54,11 @@ struct Record<cli::WrongRow> : Part<cli::WrongRow> {
       Member<&Row::severity>("severity", "error, trouble, warning or note."),
       Member<&Row::kind>(
           "kind",
-          "unanswered, waiting: RPCs without an answer when the connection, the capture ended. retransmission: packets "
-          "that were sent again. rnr: a receiver was not ready. refused: the connection, or a request. reset: the "
+          "unanswered, waiting: RPCs without an answer when the connection, the capture ended. backchannel, state: "
+          "what "
+          "the server says of callbacks, and of what it keeps for the client. callback: what is waited for by a copy, "
+          "or by a recall. nfs_error: results of NFS. retransmission: packets that were sent again. rnr: a receiver "
+          "was not ready. refused: the connection, or a request; of TCP, too. reset: the "
           "connection. credits, put_off, slow: what keeps RPCs back. zero_window, congestion, damage, changed: what "
           "the fabric shows. capture_loss, capture_sample, one_direction, nothing_captured, cut: what the capture "
           "lacks. disorder: frames too far behind later ones. captured_twice: packets that were, or were sent again. "
@@ -54,6 +67,18 @@ struct Record<cli::WrongRow> : Part<cli::WrongRow> {
       Member<&Row::connection>("connection", "The connection, or the first; null: it is about the capture."),
       Member<&Row::text>("text", "A sentence."),
       Member<&Row::frame>("frame", "A frame to look at; null: there is none."),
+  };
+};
+template <>
+struct Record<cli::NfsErrorRow> : Part<cli::NfsErrorRow> {
+  static constexpr std::array kMembers = {
+      Member<&Row::operation>("operation", "The procedure, or the operation of a COMPOUND: \"NFSv4 OPEN\"."),
+      Member<&Row::status>("status", "The status of its result: \"NFS4ERR_NOENT\"."),
+      Member<&Row::count>("count", "Results with that status."),
+      Member<&Row::of>("of", "All results of the operation."),
+      Member<&Row::frame>("frame", "The frame of the first."),
+      Member<&Row::connection>("connection", "The connection of the first."),
+      Member<&Row::harmful>("harmful", "Among `wrong`, too; else it is part of normal life."),
   };
 };
 template <>
@@ -67,6 +92,7 @@ struct Record<cli::FileSummaryRow> {
       Inline<&Row::link>(),
       Member<&Row::judged>("judged", "How much of the capture could be judged."),
       Member<&Row::wrong>("wrong", "Things that are wrong, the worst first."),
+      Member<&Row::nfs_errors>("nfs_errors", "Results of NFS that are errors, by kind; those that do harm first."),
       Member<&Row::wrong_left_out>("wrong_left_out", "Further ones, which memory had no room for."),
       Member<&Row::findings>("findings", "Findings by severity."),
   };

@@ -46,6 +46,7 @@ class Page {
     PutWrong(out, style);
     PutConnections(out, style);
     PutLatency(out, style);
+    PutNfsErrors(out, style);
     PutTransport(out, style);
     PutLimits(out, style);
     PutCredits(out, style);
@@ -59,7 +60,7 @@ class Page {
 
   void PutWrong(std::string& out, const Style& style) const {
     Heading(out, "What is wrong", style);
-    if (summary_.wrong().empty() && listed_.empty()) {
+    if (listed_.empty()) {
       Put(out, "  There is no RPC-over-RDMA in the capture: nothing was judged.\n");
     } else if (summary_.wrong().empty()) {
       Put(out, "  {}Nothing that the capture shows.{}\n", style.green, style.reset);
@@ -126,6 +127,18 @@ class Page {
     }
     if (keys.size() > kProcedures)
       Put(out, "  {}... and {} more: stag latency{}\n", style.dim, keys.size() - kProcedures, style.reset);
+  }
+
+  void PutNfsErrors(std::string& out, const Style& style) const {
+    const std::vector<analysis::NfsErrors::Kind>& kinds = summary_.nfs_errors();
+    if (kinds.empty()) return;
+    Put(out, "\n");
+    Heading(out, "NFS errors", style);
+    for (size_t i = 0; i < std::min(kinds.size(), kProcedures); ++i)
+      Put(out, "  {:<24} {:>7}  of {:<7} {:<24} {}from frame {}{}\n", kinds[i].operation, kinds[i].count, kinds[i].of,
+          kinds[i].status, style.dim, kinds[i].first.number, style.reset);
+    if (kinds.size() > kProcedures)
+      Put(out, "  {}... and {} more{}\n", style.dim, kinds.size() - kProcedures, style.reset);
   }
 
   void PutTransport(std::string& out, const Style& style) const {
@@ -215,6 +228,9 @@ FileSummaryRow::FileSummaryRow(const FileSummary& summary)
       findings{summary.findings(Severity::kError), summary.findings(Severity::kWarning),
                summary.findings(Severity::kNote)} {
   judged = analysis::JudgedRow(summary.outcome().session.judged);
+  for (const analysis::NfsErrors::Kind& kind : summary.nfs_errors())
+    nfs_errors.push_back({kind.operation, kind.status, kind.count, kind.of, results::NotZero(kind.first.number),
+                          results::NotZero(kind.connection), kind.harmful});
   if (HasLinkReport(summary.outcome().decoder)) link = analysis::LinkCounts(summary.outcome().decoder);
   for (const Wrong& one : summary.wrong())
     wrong.push_back({RankName(one.rank), one.rule ? fmt::format("rule:{}", one.rule->id) : one.kind, one.blames,

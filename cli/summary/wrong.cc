@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/summary/wrong.h"
 
+#include <bit>
+#include <iterator>
+
 #include "analysis/connection_row.h"
 #include "cli/transport/transport_report.h"
+#include "session/fabric/names.h"
 #include "text/put.h"
 
 namespace stag::cli {
@@ -49,6 +53,34 @@ Wrong WhatIsUnclear(uint64_t copies, uint64_t first_frame) {
 
 namespace {
 
+// A status flag of SEQUENCE, by bit (RFC 8881 section 18.46).
+struct FlagMeaning {
+  std::string_view kind;
+  std::string_view text;
+  std::optional<Blame> blames = std::nullopt;
+  bool may_mend = false;  // with its end all is well
+  Wrong::Rank rank = Wrong::Rank::kTrouble;
+};
+constexpr FlagMeaning kFlagMeanings[] = {
+    {"backchannel", "no backchannel of the client works, and what it holds may be revoked", {}, true},
+    {"backchannel", "the security contexts of the backchannel expire soon", {}, true, Wrong::Rank::kNote},
+    {"backchannel", "the security contexts of the backchannel have expired", {}, true},
+    {"state", "the lease ran out, and all locks and opens of the client are gone"},
+    {"state", "the lease ran out, and some locks of the client are gone"},
+    {"state", "locks of the client were revoked at the server", Blame::kServer},
+    {"state", "a delegation or layout was revoked that had not been returned when it was recalled"},
+    {"state", "another server has a part of the client's state now", {}, true, Wrong::Rank::kNote},
+    {"state", "the server restarted, and the client has to reclaim what it held", Blame::kServer, true},
+    {"backchannel", "the session has no backchannel that works, and what the client holds may be revoked", {}, true},
+    {"backchannel", "the server has lost track of the backchannel, and the client has to destroy the session",
+     Blame::kServer},
+    {"state", "the server has changed a device of pNFS", {}, true, Wrong::Rank::kNote},
+    {"state", "the server has deleted a device of pNFS", {}, true, Wrong::Rank::kNote},
+};
+static_assert(std::size(kFlagMeanings) == nfs::kStatusFlagCount);
+
+std::string Refusal(const Endpoint& server) { return fmt::format("nobody listens on port {}.", server.number); }
+
 class Troubles {
  public:
   explicit Troubles(const SummarizedConnection& one) : one_(one), c_(one.connection) {}
@@ -61,14 +93,12 @@ class Troubles {
     FindWhatIsMissing();
     // A sample, or one direction, tells nothing else.
     if (c_.one_sided() || c_.sampled()) return std::move(all_);
-    if (c_.rejected)
-      Add("refused", Blame::kServer,
-          c_.reject_reason != 0 ? fmt::format("the server rejected it, reason {}.", analysis::RejectText(c_))
-                                : std::string("the server rejected it."),
-          c_.close_frame.number);
+    FindRefusal();
     if (c_.close_reason == fabric::CloseReason::kReset && !c_.rejected)
       Add("reset", std::nullopt, "it was reset.", c_.close_frame.number);
     FindUnanswered();
+    FindUnansweredCallbacks();
+    FindStatusFlags();
     if (one_.credits) FindCredits(*one_.credits);
     if (one_.limits) FindLimits(*one_.limits);
     if (one_.health)
@@ -142,6 +172,51 @@ class Troubles {
         late ? Wrong::Rank::kTrouble : Wrong::Rank::kNote);
   }
 
+  // The same of the Calls of the server.
+  void FindUnansweredCallbacks() {
+    const auto& none = one_.UnansweredOf(session::Answer::kNone, true);
+    if (none.count > 0)
+      Add("unanswered", lost_nothing() ? std::optional(Blame::kClient) : std::nullopt,
+          fmt::format("{} of the server without an answer when it ended, the first {}.", Count(none.count, "Call"),
+                      none.first_subject),
+          none.first_frame);
+    const auto& pending = one_.UnansweredOf(session::Answer::kPending, true);
+    if (pending.count > 0)
+      Add("waiting", std::nullopt,
+          fmt::format("{} of the server without an answer when the capture ended, the first {}, for up to {}.",
+                      Count(pending.count, "Call"), pending.first_subject, DurationText(pending.longest_ns)),
+          pending.first_frame, Wrong::Rank::kNote);
+  }
+
+  void FindRefusal() {
+    if (c_.rejected) {
+      // TCP alone, without an MPA request: a RST for the SYN.
+      const bool tcp = c_.info.fabric == fabric::FabricKind::kIwarp && !c_.setup[0].seen && !c_.setup[1].seen;
+      std::string text = "the server rejected it.";
+      if (tcp)
+        text = fmt::format("the server refused the TCP connection: {}", Refusal(c_.info.endpoint[1 - c_.client]));
+      if (c_.reject_reason != 0) text = fmt::format("the server rejected it, reason {}.", analysis::RejectText(c_));
+      if (!tcp && c_.reject_reason == 0 && c_.info.fabric == fabric::FabricKind::kIwarp)
+        text = "the server rejected it, in its MPA Reply.";
+      return Add("refused", Blame::kServer, std::move(text), c_.close_frame.number);
+    }
+    const bool asked = c_.setup[c_.client].seen && !c_.setup[1 - c_.client].seen;
+    if (asked && c_.calls == 0 && c_.packets == 0)
+      Add("refused", std::nullopt, "no answer to the request to connect is in the capture.", c_.first_frame.number);
+  }
+
+  void FindStatusFlags() {
+    for (const session::FlagSpan& span : one_.status_flags) {
+      const FlagMeaning& meaning = kFlagMeanings[static_cast<size_t>(std::countr_zero(span.flag))];
+      const bool mended = meaning.may_mend && span.ended.number != 0;
+      Add(meaning.kind, meaning.blames,
+          fmt::format("the server says {} in {}, from frame {} {}: {}.", nfs::StatusFlagName(span.flag),
+                      span.replies == 1 ? "1 Reply" : fmt::format("{} Replies", span.replies), span.first.number,
+                      span.ended.number != 0 ? fmt::format("until frame {}", span.ended.number) : "on", meaning.text),
+          span.first.number, mended ? Wrong::Rank::kNote : meaning.rank);
+    }
+  }
+
   void FindCredits(const session::CreditSummary& credits) {
     if (credits.overruns > 0)
       Add("credits", Blame::kClient,
@@ -201,5 +276,52 @@ class Troubles {
 }  // namespace
 
 std::vector<Wrong> WhatIsWrongWith(const SummarizedConnection& one) { return Troubles(one).Find(); }
+
+std::optional<Wrong> WhatFailed(const analysis::NfsErrors::Kind& kind) {
+  if (!kind.harmful) return std::nullopt;
+  const double percent = kind.percent();
+  return Wrong{
+      .kind = "nfs_error",
+      .blames = kind.blames,
+      .connection = kind.connection,
+      .text = fmt::format("{}: {} of {} with {} ({} %): {}.", kind.operation, kind.count, Count(kind.of, "result"),
+                          kind.status, percent < 1 ? "under 1" : fmt::format("{:.0f}", percent), kind.meaning),
+      .frame = kind.first.number};
+}
+
+Wrong WhatIsOpen(const session::Promises::Open& open, const FrameRef& end, bool broken) {
+  // Servers give leases of about so long (Linux: 90 s), and revoke what is not returned meanwhile.
+  constexpr int64_t kLease = 90'000'000'000;
+  const std::optional<int64_t> waited = Elapsed(open.frame, end);
+  const bool copy = open.kind == session::PromiseKind::kOffload;
+  const std::string time = waited ? fmt::format(", {} later", DurationText(*waited)) : std::string();
+  return {.rank = broken || waited.value_or(0) >= kLease ? Wrong::Rank::kTrouble : Wrong::Rank::kNote,
+          .kind = "callback",
+          .connection = open.connection,
+          .text = copy ? fmt::format("Connection {}: the server copies behind its Reply, and the client waits for its "
+                                     "CB_OFFLOAD: none came until the capture ended{}.",
+                                     open.connection, time)
+                       : fmt::format("Connection {}: the server recalled a delegation, and the client did not return "
+                                     "it until the capture ended{}.",
+                                     open.connection, time),
+          .frame = open.frame.number};
+}
+
+Wrong WhatWasRefused(const fabric::Aside& aside) {
+  const bool refused = aside.kind == fabric::Aside::Kind::kRefused;
+  const auto text = [](const Endpoint& end) { return fabric::EndpointText(end, fabric::FabricKind::kIwarp); };
+  const Endpoint &client = refused ? aside.to : aside.from, &server = refused ? aside.from : aside.to;
+  // Others may be about something else.
+  constexpr uint32_t kNfsPort = 2049;
+  const bool nfs = server.number == rpcrdma::kServicePort || server.number == kNfsPort;
+  return {.kind = "refused",
+          .blames = refused && nfs ? std::optional(Blame::kServer) : std::nullopt,
+          .text = refused ? fmt::format("{} refused the TCP connection of {}: {}", text(server), text(client),
+                                        Refusal(server))
+                          : fmt::format("No answer of {} to the SYN of {} is in the capture: nobody is there, or "
+                                        "something between drops it.",
+                                        text(server), text(client)),
+          .frame = aside.frame.number};
+}
 
 }  // namespace stag::cli

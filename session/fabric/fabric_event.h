@@ -251,6 +251,7 @@ static_assert(std::is_same_v<
 struct Aside {
   enum class Kind : uint8_t {
     kRefused,     // `from` answers a TCP SYN with a RST
+    kUnanswered,  // nothing of `to` answers a TCP SYN for the port of NFS/RDMA, until the capture ends
     kUnreliable,  // a whole InfiniBand Send in one packet on an unreliable service (UD without CM, UC); the numbers of
                   // the endpoints are 0 and the destination's QP
     kRpcbind,     // UDP or TCP payload from or to port 111

@@ -59,6 +59,19 @@ void IwarpConnection::End(CloseReason why, Direction from, FrameRef frame) {
   context_.CloseConnection(info_);
 }
 
+// A SYN for the port of NFS/RDMA, and nothing behind it.
+void IwarpConnection::TellOfSilence() {
+  if (followed_ || !syn_sender_ || initial_sequence_[*syn_sender_ ^ 1]) return;
+  const Direction passive = *syn_sender_ ^ 1;
+  if (ends_[passive].number != kNfsRdmaPort || half_[0].heard || half_[1].heard) return;
+  Aside aside;
+  aside.kind = Aside::Kind::kUnanswered;
+  aside.frame = syn_frame_;
+  aside.from = ends_[*syn_sender_];
+  aside.to = ends_[passive];
+  context_.Emit(aside);
+}
+
 bool IwarpConnection::HasPort(uint32_t port) const { return ends_[0].number == port || ends_[1].number == port; }
 
 void IwarpConnection::Follow(Direction active, bool roles_known) {
@@ -90,6 +103,7 @@ bool IwarpConnection::OnSyn(Direction from, const link::Packet& packet) {
   if (!syn_sender_ && (half.tcp.started() || other.tcp.started())) return false;  // joined before this SYN
   if (!syn_sender_) {
     syn_sender_ = answer ? from ^ 1 : from;
+    syn_frame_ = context_.now();
     half.phase = other.phase = Phase::kMpa;
   }
   initial_sequence_[from] = packet.sequence;
@@ -514,6 +528,7 @@ void IwarpConnection::Close(CloseReason why) {
     Drain();
     if (!done_ && !IsQuiet() && !ReleaseOne(true)) break;
   }
+  if (why == CloseReason::kEndOfCapture) TellOfSilence();
   if (reset_frame_) why = half_[0].fin || half_[1].fin ? CloseReason::kDisconnect : CloseReason::kReset;
   End(why, reset_from_, reset_frame_.value_or(context_.now()));
 }

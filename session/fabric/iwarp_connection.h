@@ -152,6 +152,7 @@ class IwarpConnection {
   void EmitGap(Direction from, const Gap& gap, FrameRef frame);
   void End(CloseReason why, Direction from, FrameRef frame);
   void NotIwarp() { done_ = true; }
+  void TellOfSilence();
   bool HasPort(uint32_t port) const;
 
   IwarpShared& shared_;
@@ -161,6 +162,7 @@ class IwarpConnection {
   ConnectionInfo info_;
   Direction active_ = 0;
   std::optional<Direction> syn_sender_;
+  FrameRef syn_frame_;  // of its first
   std::array<std::optional<uint32_t>, 2> initial_sequence_;
   bool request_seen_ = false, request_markers_ = false, request_crc_ = false;
   bool followed_ = false, opened_ = false, done_ = false;

@@ -33,7 +33,8 @@ class Summary(Base):
             self.assertEqual(order, sorted(order), path)
 
     def test_members(self):
-        self.assertEqual(list(summary(LOSS)), ["type", "file", "frames", "connections", "transactions", "judged", "wrong", "findings"])
+        self.assertEqual(list(summary(LOSS)), ["type", "file", "frames", "connections", "transactions", "judged", "wrong", "nfs_errors",
+                                               "findings"])
         for wrong in summary(LOSS)["wrong"]:
             self.assertEqual(list(wrong), ["severity", "kind", "blames", "connection", "text", "frame"])
         two = lines(stag("summary", "--format", "jsonl", RNR, LOSS))
