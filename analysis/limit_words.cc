@@ -71,8 +71,8 @@ class Signatures {
     }
     if (limits.copies > limits.offloads_done && limits.copies > 0 && c.backward_calls == 0) {
       Note(
-          "{}, and no CB_OFFLOAD: where the server copies in the background, the client waits for it; the backchannel "
-          "may be elsewhere",
+          "{} of which the server makes the copy behind its Reply, and no CB_OFFLOAD: the client waits for it; the "
+          "backchannel may be elsewhere",
           Count(limits.copies, "COPY"));
     }
   }

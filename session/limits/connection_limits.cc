@@ -148,9 +148,8 @@ void LimitsObserver::TakeResults(State& s, const Transaction& t) const {
   const nfs::Walk& walk = t.reply.walk;
   if (t.call.rpc.program != nfs::kNfsProgram) return;
   if (walk.has_status && IsPutOff(t.call.rpc.version, walk.nfs_status)) ++s.limits.put_off;
-  if (t.call.rpc.version != 4) return;
-  for (const Operation& operation : t.operations)
-    if (operation.op == nfs::kOpCopy && operation.has_status && operation.status == 0) ++s.limits.copies;
+  for (const CompoundFacts::State& state : t.facts.all())
+    if (state.of_reply && state.op == nfs::kOpCopy) ++s.limits.copies;
 }
 
 void LimitsObserver::OnRdma(const Connection& connection, const RdmaOperation& operation) {

@@ -38,8 +38,8 @@ struct ConnectionLimits {
   uint64_t sequence_naks = 0;
   bool one_credit = false;     // no Reply granted more than one
   uint64_t put_off = 0;        // Replies with NFS4ERR_DELAY, NFS4ERR_GRACE or NFS3ERR_JUKEBOX
-  uint64_t copies = 0;         // COPY operations that went well ...
-  uint64_t offloads_done = 0;  // ... and CB_OFFLOADs, which end those that the server does later
+  uint64_t copies = 0;         // COPY operations that the server goes on with behind its Reply ...
+  uint64_t offloads_done = 0;  // ... and CB_OFFLOADs, which end them
   bool unanswered = false;     // a Call is
 
   // How much of the span a part is, in percent.
