@@ -46,8 +46,10 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
     BrokenRule& one = broken[{finding.rule->id, finding.client_to_server}];
     one.rule = finding.rule;
     one.by_client = finding.client_to_server;
-    one.severity = std::max(one.severity, finding.severity);
-    if (one.count++ == 0) {
+    const bool first = one.count() == 0 || finding.severity > one.severity;
+    ++one.counts[static_cast<size_t>(finding.severity)];
+    if (first) {
+      one.severity = finding.severity;
       one.first_frame = finding.frame.number;
       one.connection = finding.connection;
       one.message = MessageText(finding);
@@ -457,7 +459,7 @@ std::vector<const BrokenRule*> FileSummary::broken() const {
   std::vector<const BrokenRule*> all;
   for (const auto& [key, one] : gatherer_->broken) all.push_back(&one);
   std::ranges::stable_sort(all, [](const BrokenRule* a, const BrokenRule* b) {
-    return a->severity != b->severity ? a->severity > b->severity : a->count > b->count;
+    return a->severity != b->severity ? a->severity > b->severity : a->count() > b->count();
   });
   return all;
 }

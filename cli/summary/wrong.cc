@@ -35,7 +35,9 @@ Wrong WhatBroke(const BrokenRule& b) {
   wrong.frame = b.first_frame;
   wrong.rule = b.rule;
   wrong.text = fmt::format("{} by the {}: {}", b.rule->id, b.by_client ? "client" : "server", b.message);
-  if (b.count > 1) wrong.text += fmt::format(", {} times", b.count);
+  const uint64_t as_bad = b.counts[static_cast<size_t>(b.severity)];
+  if (as_bad > 1) wrong.text += fmt::format(", the first of {}", as_bad);
+  if (b.count() > as_bad) wrong.text += fmt::format(", and {} less severe", b.count() - as_bad);
   wrong.text += '.';
   return wrong;
 }

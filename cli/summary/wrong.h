@@ -3,6 +3,7 @@
 // What is wrong with a capture, in sentences with frames to look at: the source of text, JSON and HTML.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,15 +22,16 @@
 
 namespace stag::cli {
 
-// All findings of a rule by one side.
+// All findings of a rule by one side. The first is that of the highest severity.
 struct BrokenRule {
   const conformance::RuleInfo* rule = nullptr;
   conformance::Severity severity = conformance::Severity::kNote;
   bool by_client = false;
   fabric::ConnectionId connection = 0;  // of the first
-  uint64_t count = 0;
+  std::array<uint64_t, 3> counts{};     // by severity
   uint64_t first_frame = 0;
   std::string message;  // of the first
+  uint64_t count() const { return counts[0] + counts[1] + counts[2]; }
 };
 
 // A connection as it was when it closed.

@@ -52,6 +52,22 @@ class Summary(Base):
         self.assertEqual(rejected[0][0], "Connection 1: the server rejected it, reason 8 (Invalid service ID: nobody listens on port 20050).")
         self.assertEqual(len(rejected), len(lines(stag("connections", "--format", "jsonl", REJECT))))
 
+    def test_findings_of_a_rule_by_severity(self):
+        for path in map(str, CASES):
+            found = {}
+            for finding in lines(stag("check", "--fail-on", "never", "--format", "jsonl", path)):
+                if finding["type"] == "finding":
+                    found.setdefault((finding["rule"], finding["direction"]), []).append(finding)
+            for wrong in summary(path)["wrong"]:
+                if not wrong["kind"].startswith("rule:"):
+                    continue
+                of = found[wrong["kind"][5:], "c2s" if wrong["blames"] == "client" else "s2c"]
+                worst = [one for one in of if one["severity"] == wrong["severity"]]
+                self.assertEqual(wrong["frame"], worst[0]["frame"], path)
+                self.assertIn(worst[0]["message"].rstrip("."), wrong["text"], path)
+                self.assertEqual(f", the first of {len(worst)}" in wrong["text"], len(worst) > 1, (path, wrong))
+                self.assertEqual(f", and {len(of) - len(worst)} less severe" in wrong["text"], len(of) > len(worst), (path, wrong))
+
     def test_text(self):
         text = stag("summary", LOSS).stdout.decode()
         self.assertRegex(text, r"(?m)^\S+rxe-loss-nfs3\.pcap\.zst: 1322 frames, 1 connection, 220 RPCs, ")
