@@ -8,6 +8,8 @@
 #include <cstdlib>
 
 #include "protocol/base/cursor.h"
+#include "session/nfs4/promises.h"
+#include "session/nfs4/status_flags.h"
 #include "session/rpcrdma/credit_history.h"
 #include "session/rpcrdma/session.h"
 #include "tests/fuzz/tiny_limits.h"
@@ -35,6 +37,14 @@ struct Ignore : session::CreditSink {
   }
 };
 
+struct States final : session::StatusFlagsSink, session::PromiseSink {
+  void OnStatusFlags(const session::Connection&, const std::vector<session::FlagSpan>& spans) override {
+    if (spans.empty() || spans.size() > nfs::kStatusFlagCount) std::abort();
+  }
+  void OnPromise(const session::PromiseStep& step) override { promises.Take(step); }
+  session::Promises promises;
+};
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -48,7 +58,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   Ignore ignore;
   session::CreditHistory history(ignore);
-  session::Session session(options, {&copier, &history});
+  States states;
+  session::StatusFlagsObserver flags(states);
+  session::PromiseObserver promises(states);
+  session::Session session(options, {&copier, &history, &flags, &promises});
   fabric::ConnectionInfo info[2];
   info[0].id = 1;
   info[0].service_port = 20049;
