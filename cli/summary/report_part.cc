@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "analysis/judged_row.h"
 #include "analysis/limit_words.h"
 #include "cli/latency/latency_report.h"
 #include "cli/summary/report_page.h"
@@ -165,6 +166,8 @@ void PartMaker::AddFile(std::optional<uint64_t> size, const std::vector<std::str
   };
   add(outcome.decoder.gaps, "gap", ": packets are missing from the capture; what they could change is not judged");
   add(outcome.decoder.truncated_frames, "RDMA frame", " cut by the snap length");
+  if (std::string text = analysis::NotJudgedText(outcome.session.judged); !text.empty())
+    lines.push_back(std::move(text));
   add(outcome.decoder.bad_crc, "packet", " with a wrong checksum: left out, unless its receiver acknowledged it");
   add(summary_.untimed(), "RPC", " without a round-trip time: the clock went back, or there are two clocks");
   add(summary_.phases_missing(), "RPC", " with phases that are not all known: packets are missing, or times go back");

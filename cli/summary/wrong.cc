@@ -203,7 +203,7 @@ class Troubles {
       return Add("refused", Blame::kServer, std::move(text), c_.close_frame.number);
     }
     const bool asked = c_.setup[c_.client].seen && !c_.setup[1 - c_.client].seen;
-    if (asked && c_.calls == 0 && c_.packets == 0)
+    if (asked && !c_.opened && c_.counters[0].messages + c_.counters[1].messages == 0)
       Add("refused", std::nullopt, "no answer to the request to connect is in the capture.", c_.first_frame.number);
   }
 

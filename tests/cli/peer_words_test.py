@@ -8,6 +8,8 @@ peer_words_test.py STAG    (runs as a unittest program)
 import struct
 import unittest
 
+import wrap
+
 from report_runs import Base, ROOT, SANITIZED, lines, stag
 from roce_wire import PUTFH_RESULT, Roce, cb_sequence, cb_sequence_result, opaque, putfh, sequence, sequence_result, words
 
@@ -90,6 +92,8 @@ class PeerWords(Base):
         self.assertIn("CB_OFFLOAD", text)
         self.assertIn(", 100s later", text)
 
+        self.assertIn("CB_OFFLOAD", stag("limits", str(self.directory / "capture.pcap")).stdout.decode())
+
     def test_a_copy_that_ends(self):
         self.assertEqual(self.wrong(self.copied(stateid=COPY_ID)[0], "callback"), [])
 
@@ -114,6 +118,7 @@ class PeerWords(Base):
         wire.wait(100)
         wire.compound(2, [sequence(2)], [sequence_result(2)])
         self.assertEqual(self.wrong(wire, "callback"), [])
+        self.assertNotIn("CB_OFFLOAD", stag("limits", str(self.directory / "capture.pcap")).stdout.decode())
 
     def test_a_client_that_asks_does_not_wait(self):
         wire, _ = self.copied()
@@ -190,15 +195,17 @@ class PeerWords(Base):
     # --- Refusals
 
     def tcp(self, *segments):
-        """(from the client, flags, port of the server) of TCP segments without payload."""
-        class Tcp(Roce):
-            pass
-        wire = Tcp()
-        for of_client, flags, port in segments:
+        """(from the client, flags, port of the server, payload) of TCP segments."""
+        wire, number = Roce(), [1000, 5000]  # sequence numbers of the server and the client
+        for of_client, flags, port, *payload in segments:
             ports = (700, port) if of_client else (port, 700)
             source, destination = wire.ends if of_client else wire.ends[::-1]
-            sequence_number, acknowledgment = (1000 if flags == 2 else 1001, 0) if of_client else (0, 1001)
-            segment = struct.pack(">HHIIBBHHH", *ports, sequence_number, acknowledgment, 0x50, flags, 1024, 0, 0)
+            if flags == self.SYN and of_client:
+                number[1] = 5000
+            data = b"".join(payload)
+            acknowledgment = 0 if flags == self.SYN else number[not of_client]
+            segment = struct.pack(">HHIIBBHHH", *ports, number[of_client], acknowledgment, 0x50, flags, 1024, 0, 0) + data
+            number[of_client] += len(data) + (flags & self.SYN) // self.SYN
             head = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(segment), 0, 0x4000, 64, 6, 0, source, destination)
             wire.now += 1000
             wire.frames.append((wire.now, b"\x02" * 6 + b"\x04" * 6 + b"\x08\x00" + head + segment))
@@ -220,6 +227,23 @@ class PeerWords(Base):
         # The client has one, though the capture has not.
         self.assertEqual(self.wrong(self.tcp((True, self.SYN, 20049), (True, self.ACK, 20049)), "refused"), [])
 
+    def test_an_mpa_reject(self):
+        # RFC 5044 section 7.1: the key, flags (C; in the Reply: R), revision 1, no private data.
+        opened = [(True, self.SYN, 20049), (False, self.SYN | self.ACK, 20049), (True, self.ACK, 20049)]
+        request = (True, self.ACK, 20049, b"MPA ID Req Frame" + bytes([0x40, 1, 0, 0]))
+        reply = (False, self.ACK, 20049, b"MPA ID Rep Frame" + bytes([0x60, 1, 0, 0]))
+        text = self.expect(self.wrong(self.tcp(*opened, request, reply), "refused"), blames="server", frame=5)
+        self.assertIn("the server rejected it, in its MPA Reply", text)
+        text = self.expect(self.wrong(self.tcp(*opened, request, (False, self.ACK, 20049)), "refused"), blames=None)
+        self.assertIn("no answer to the request to connect is in the capture", text)
+
+    def test_a_request_of_the_connection_manager_without_an_answer(self):
+        request, *_ = wrap.read(ROOT / "pcaps" / "real" / "rxe-reject.pcap")
+        path = self.directory / "request.pcap"
+        wrap.write(path, [request])
+        (line,) = lines(stag("summary", "--format", "jsonl", str(path)))
+        self.assertIn("no answer to the request to connect is in the capture", line["wrong"][0]["text"])
+
     def test_other_ports_may_be_about_something_else(self):
         self.expect(self.wrong(self.tcp((True, self.SYN, 80), (False, self.RST, 80)), "refused"), blames=None, frame=2)
         self.assertEqual(self.wrong(self.tcp((True, self.SYN, 80)), "refused"), [])
@@ -238,6 +262,31 @@ class PeerWords(Base):
         self.assertEqual(self.wrong(wire, "refused"), [])
 
     # --- What was not captured
+
+    def judged(self, wire, of):
+        """What summary and check say of the frames whose sender is in `of`."""
+        without = {number for number, (_, data) in enumerate(wire.frames, 1) if data[26:30] not in of}
+        self.wrong(wire, without=without)
+        path = str(self.directory / "capture.pcap")
+        (checked,) = [one for one in lines(stag("check", "--fail-on", "never", "--format", "jsonl", path)) if one["type"] == "summary"]
+        self.assertEqual(checked["judged"], self.line["judged"])
+        self.sentence = stag("summary", path).stdout.decode().splitlines()[1]
+        self.assertIn(self.sentence or "incomplete", stag("check", "--fail-on", "never", path).stdout.decode() + "incomplete")
+        return {name: value for name, value in checked["judged"].items() if value and name != "advice"}
+
+    def test_how_much_was_judged(self):
+        wire, _ = self.flagged(0, 0, 0)
+        client, server = wire.ends
+        self.assertEqual(self.judged(wire, wire.ends), {"rpcs": 3, "judged": 3})
+        self.assertEqual(self.sentence, "")
+        for one in (client, server):
+            self.assertEqual(self.judged(wire, [one]), {"rpcs": 3, "one_direction": 3})
+            self.assertRegex(self.sentence, r"^3 of 3 RPCs could not be judged: 3 of which one direction was captured\. Capture both directions")
+
+    def test_a_reply_that_is_missing(self):
+        wire, frames = self.flagged(0, 0, 0)
+        self.wrong(wire, without={frames[1]})
+        self.assertEqual((self.line["judged"]["rpcs"], self.line["judged"]["missing"]), (3, 1))
 
     def test_no_frame_that_is_missing_makes_trouble(self):
         wires = [self.copied(stateid=COPY_ID)[0], self.recalled(returned=0)[0], self.recalled(status=10025)[0], self.flagged(0, 1, 1, 0)[0]]
