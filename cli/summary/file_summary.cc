@@ -428,6 +428,7 @@ void FileSummary::FindWhatIsOfNoConnection() {
   // What the capture lacks may have returned, ended, or answered it.
   const session::Judged& judged = outcome_.session.judged;
   const bool whole = outcome_.decoder.gaps + outcome_.decoder.truncated_frames == 0 &&
+                     DisorderText(outcome_.disorder).empty() &&
                      judged.missing + judged.one_direction + judged.sampled + judged.dropped == 0;
   if (whole && !outcome_.slice)
     for (const session::Promises::Open& open : gatherer_->open_promises())

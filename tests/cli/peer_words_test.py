@@ -261,6 +261,16 @@ class PeerWords(Base):
         wire.compound(1, [sequence(1)], [sequence_result(1)])
         self.assertEqual(self.wrong(wire, "refused"), [])
 
+    def test_with_several_threads(self):
+        errors = Roce()
+        for number in range(1, 5):
+            errors.compound(number, [sequence(number)], [words(53, 10063)] if number % 2 else [sequence_result(number)], status=10063 * (number % 2))
+        for wire in (self.copied()[0], self.recalled()[0], self.flagged(0, 1, 1, 0)[0], errors,
+                     self.tcp((True, self.SYN, 2049), (False, self.RST, 2049)), self.tcp((True, self.SYN, 20049))):
+            self.wrong(wire)
+            path = str(self.directory / "capture.pcap")
+            self.assertEqual(lines(stag("summary", "--format", "jsonl", "--jobs", "2", path)), [self.line])
+
     # --- What was not captured
 
     def judged(self, wire, of):
