@@ -108,6 +108,11 @@ void NfsErrors::Take(Family family, uint32_t number, uint32_t status, const Tran
     }
     known = errors_.emplace(key, Seen{0, t.reply.frame, t.connection}).first;
   }
+  // They do not come in order where the delivery of Replies is awaited.
+  if (t.reply.frame.number < known->second.first.number) {
+    known->second.first = t.reply.frame;
+    known->second.connection = t.connection;
+  }
   ++known->second.count;
 }
 

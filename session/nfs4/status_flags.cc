@@ -5,7 +5,9 @@
 
 namespace stag::session {
 
-void StatusFlagsObserver::OnTransaction(const Connection& connection, const Transaction& t) {
+void StatusFlagsObserver::OnMessage(const Connection& connection, const Message& message, const Transaction* of) {
+  if (!of || message.role != Role::kReply) return;
+  const Transaction& t = *of;
   if (!t.facts.status_flags || (*t.facts.status_flags == 0 && spans_.empty())) return;
   const uint32_t flags = *t.facts.status_flags;
   auto known = spans_.find(connection.info.id);

@@ -31,7 +31,7 @@ class StatusFlagsObserver final : public Observer {
   // `sink` must outlive this.
   explicit StatusFlagsObserver(StatusFlagsSink& sink) : sink_(sink) {}
 
-  void OnTransaction(const Connection& connection, const Transaction& t) override;
+  void OnMessage(const Connection& connection, const Message& message, const Transaction* t) override;
   void OnConnectionClosed(const Connection& connection, const fabric::Event& event) override;
 
  private:
