@@ -42,8 +42,9 @@ struct SessionStats {
   uint64_t messages = 0;
   uint64_t evicted_transactions = 0;
   uint64_t dropped_bytes = 0;  // payload bytes not kept for lack of memory
-  uint64_t copies_given_up = 0;  // connections of which it is not known, for lack of memory, which copies were delivered
-  Judged judged;               // of connections that have closed
+  uint64_t copies_given_up =
+      0;          // connections of which it is not known, for lack of memory, which copies were delivered
+  Judged judged;  // of connections that have closed
 };
 
 // One RDMA operation packet, with what it belongs to.
