@@ -23,7 +23,6 @@ namespace stag::cli {
 namespace {
 
 using probe::Probe;
-using probe::client::ClientProbe;
 
 struct ProbeArguments : LiveOptions {
   probe::ProbeOptions probe;
@@ -47,17 +46,11 @@ bool Selected(const ProbeArguments& options, const Probe& probe) {
          std::ranges::find(options.client.dangerous, probe.id) != options.client.dangerous.end();
 }
 
-std::vector<const Probe*> SelectedOfServers(const ProbeArguments& options) {
-  std::vector<const Probe*> selected;
-  for (const Probe& probe : probe::Catalogue())
+template <typename P>
+std::vector<const P*> SelectedOf(std::span<const P> catalogue, const ProbeArguments& options) {
+  std::vector<const P*> selected;
+  for (const P& probe : catalogue)
     if (Selected(options, probe)) selected.push_back(&probe);
-  return selected;
-}
-
-std::vector<const ClientProbe*> SelectedOfClients(const ProbeArguments& options) {
-  std::vector<const ClientProbe*> selected;
-  for (const ClientProbe& probe : probe::client::ClientCatalogue())
-    if (Selected(options, probe.probe)) selected.push_back(&probe);
   return selected;
 }
 
@@ -103,17 +96,17 @@ int PutCatalogue(const ProbeArguments& options) {
       listed.push_back({ProbeName(probe), probe.asks, peer, probe.danger});
   };
   if (!options.listens)
-    for (const Probe* probe : SelectedOfServers(options)) add(*probe, ProbedPeer::kServer);
+    for (const Probe* probe : SelectedOf(probe::Catalogue(), options)) add(*probe, ProbedPeer::kServer);
   if (options.listens || listed.empty())
-    for (const ClientProbe* probe : SelectedOfClients(options)) add(probe->probe, ProbedPeer::kClient);
+    for (const Probe* probe : SelectedOf(probe::client::ClientCatalogue(), options)) add(*probe, ProbedPeer::kClient);
   return WriteList(options, std::move(listed), [&](std::string& out, const auto& chosen, const Style& style) {
     options.explain.empty() ? PutProbeTable(out, chosen, style) : PutProbeExplanation(out, chosen.at(0), style);
   });
 }
 
 int RunProbe(ProbeArguments options) {
-  const std::vector<const Probe*> selected = SelectedOfServers(options);
-  const std::vector<const ClientProbe*> of_clients = SelectedOfClients(options);
+  const auto selected = SelectedOf(probe::Catalogue(), options);
+  const auto of_clients = SelectedOf(probe::client::ClientCatalogue(), options);
   const bool explains = !options.explain.empty();
   if (explains) options.select.clear(), options.ignore.clear();
   const size_t count = explains ? 1 : options.listens ? of_clients.size() : selected.size();
@@ -157,13 +150,7 @@ int RunProbe(ProbeArguments options) {
     const probe::Target& target = runner.target();
     report.Begin(ProbedServer{options.server, (*transport)->name(), target.program, target.version, target.known,
                               !target.file.empty()});
-    size_t run = 0;
-    while (run < selected.size() && !runner.gone() && !signals.caught() && !output.stopped()) {
-      const Probe& probe = *selected[run++];
-      const auto kept = KeptBack(probe, ProbedPeer::kServer, options.client.dangerous);
-      report.Add(probe, kept ? *kept : runner.Run(probe));
-    }
-    report.Finish(selected.size() - run, runner.gone() ? "the server is gone" : "interrupted");
+    report.Run(selected, options.client.dangerous, runner, signals);
     failed = report.failed();
   }
   const Result<void> finished = runner.Finish();
@@ -249,8 +236,7 @@ void AddClientOptions(CLI::App& command, ProbeArguments& o) {
   command.add_option("--dangerous", o.client.dangerous, "Also run these probes, which can harm what is probed")
       ->delimiter(',')
       ->check([](const std::string& id) {
-        const ClientProbe* of_clients = probe::client::FindClientProbe(id);
-        const Probe* probe = of_clients ? &of_clients->probe : probe::Find(id);
+        const Probe* const probe = probe::client::FindAny(id);
         return probe && !probe->danger.empty()
                    ? std::string{}
                    : id + " is no dangerous probe; stag probe --list and --list --listen 0 show them";
@@ -291,8 +277,7 @@ void AddProbe(CLI::App& app, Run& run) {
                     "List the probes of servers, or with --listen 0 of clients (those of --select), and end");
   command->add_option("--explain", options->explain, "Tell what a probe does and asks, and end")
       ->check([](const std::string& id) {
-        const bool known = probe::Find(id) || probe::client::FindClientProbe(id);
-        return known ? std::string{} : id + " is no probe; stag probe --list shows them";
+        return probe::client::FindAny(id) ? std::string{} : id + " is no probe; stag probe --list shows them";
       })
       ->type_name("PROBE");
   AddSelectors(*command, "--select", options->select,

@@ -17,11 +17,6 @@ using probe::client::ClientProbe;
 
 constexpr uint64_t kMemory = 256 << 20;  // of the files that clients write
 
-int CannotProbe(const Error& error) {
-  ComplainText(error.message);
-  return kExitTrouble;
-}
-
 // What runs on this machine connects there.
 std::string AddressToConnect(const endpoint::HostPort& listen) {
   const bool any = listen.host.empty() || listen.host == "0.0.0.0" || listen.host == "::";
@@ -36,23 +31,23 @@ int RunClientProbes(const LiveOptions& live, ClientProbeOptions options,
   Output output(live);
   output.set_stop(signals.descriptor());
   serve::MemoryFs fs(kMemory);
-  if (auto made = probe::client::Furnish(fs); !made) return CannotProbe(made.error());
+  if (auto made = probe::client::Furnish(fs); !made) return Trouble(made.error());
   const auto service = serve::MakeNfsMemoryService(fs);
   const auto mount_service = serve::MakeMountService(fs);
 
   const auto transport = endpoint::OpenTransport(live.transport);
-  if (!transport) return CannotProbe(transport.error());
+  if (!transport) return Trouble(transport.error());
   if (options.command.empty() && (*transport)->name() != "iwarp") {
     ComplainText("a client over an RDMA device is another machine's: give --client-command, or --transport iwarp");
     return kExitTrouble;
   }
   const auto listener = (*transport)->Listen(options.listen);
-  if (!listener) return CannotProbe(listener.error());
+  if (!listener) return Trouble(listener.error());
   const uint16_t port = (*listener)->port();
   std::unique_ptr<rpcrdma::TcpRpc> mount;
   if (options.mount_port) {
     auto opened = rpcrdma::TcpRpc::Listen({options.listen.host, *options.mount_port}, *mount_service);
-    if (!opened) return CannotProbe(opened.error());
+    if (!opened) return Trouble(opened.error());
     mount = std::move(*opened);
   }
   const std::string address = AddressToConnect(options.listen);
@@ -76,13 +71,7 @@ int RunClientProbes(const LiveOptions& live, ClientProbeOptions options,
   if (begun) {
     ProbeReport report(output, live);
     report.Begin(ProbedClient{options.command, (*transport)->name(), port});
-    size_t run = 0;
-    while (run < selected.size() && !runner.gone() && !signals.caught() && !output.stopped()) {
-      const ClientProbe& probe = *selected[run++];
-      const auto kept = KeptBack(probe.probe, ProbedPeer::kClient, options.dangerous);
-      report.Add(probe.probe, kept ? *kept : runner.Run(probe));
-    }
-    report.Finish(selected.size() - run, runner.gone() ? "the client is gone" : "interrupted");
+    report.Run(selected, options.dangerous, runner, signals);
     failed = report.failed();
   }
   monitor.Finish();

@@ -61,12 +61,6 @@ std::string SectionMarkup(const std::string& section) {
   return uri.empty() ? Markup(section) : fmt::format("<a href=\"{}\">{}</a>", Markup(uri), Markup(section));
 }
 
-std::string_view AsksOf(const std::string& id) {
-  if (const probe::Probe* probe = probe::Find(id)) return probe->asks;
-  const probe::client::ClientProbe* probe = probe::client::FindClientProbe(id);
-  return probe ? probe->probe.asks : std::string_view{};
-}
-
 class ProbePage {
  public:
   ProbePage(std::string& out, const std::vector<ProbeRun>& runs) : out_(out), runs_(runs), probes_(Compare(runs)) {
@@ -189,8 +183,8 @@ class ProbePage {
               "aria-expanded=\"true\">{}</button><span class=\"title\">{}</span></th>{}</tr>\n"
               "<tr class=\"details\"><td colspan=\"{}\">",
               id, verdicts, id, Markup(probe.probe.title), cells, runs_.size() + 1);
-    if (const std::string_view asks = AsksOf(probe.probe.id); !asks.empty())
-      stag::Put(out_, "<p>{}</p>\n", Markup(std::string(asks)));
+    if (const probe::Probe* const known = probe::client::FindAny(probe.probe.id))
+      stag::Put(out_, "<p>{}</p>\n", Markup(known->asks));
     PutList("Specification", probe.probe.spec, SectionMarkup);
     PutList("Rules", probe.probe.rules, [](const std::string& rule) { return Markup(rule); });
     stag::Put(out_, "<div class=\"told\">\n");

@@ -39,14 +39,6 @@ std::string ProgramText(const ProbedServer& server) {
 
 }  // namespace
 
-std::optional<Outcome> KeptBack(const Probe& probe, ProbedPeer peer, const std::vector<std::string>& dangerous) {
-  if (probe.danger.empty() || std::ranges::find(dangerous, probe.id) != dangerous.end()) return {};
-  Outcome outcome;
-  outcome.verdict = Verdict::kSkipped;
-  outcome.why = fmt::format("it can harm a {}: {}; --dangerous {} runs it", NameOf(peer), probe.danger, probe.id);
-  return outcome;
-}
-
 void PutProbeTable(std::string& out, const std::vector<ListedProbe>& probes, const Style& style) {
   Put(out, "{}{:<30}WHAT THE {} IS TO DO{}\n", style.bold, "PROBE",
       !probes.empty() && probes[0].peer == ProbedPeer::kClient ? "CLIENT" : "SERVER", style.reset);
@@ -94,6 +86,14 @@ void ProbeReport::Begin(const ProbedServer& server) {
         server.has_file ? ", with a file in the export" : "");
   rows_.PutOther(server);
   output_.Flush();
+}
+
+std::optional<Outcome> ProbeReport::KeptBack(const Probe& probe, const std::vector<std::string>& dangerous) const {
+  if (probe.danger.empty() || std::ranges::find(dangerous, probe.id) != dangerous.end()) return {};
+  Outcome outcome;
+  outcome.verdict = Verdict::kSkipped;
+  outcome.why = fmt::format("it can harm a {}: {}; --dangerous {} runs it", NameOf(run_.peer), probe.danger, probe.id);
+  return outcome;
 }
 
 void ProbeReport::Add(const Probe& probe, const Outcome& outcome) {

@@ -16,12 +16,11 @@ namespace stag::cli {
 namespace {
 
 using probe::Probe;
-using probe::client::ClientProbe;
 
 std::vector<const Probe*> All() {
   std::vector<const Probe*> all;
   for (const Probe& probe : probe::Catalogue()) all.push_back(&probe);
-  for (const ClientProbe& probe : probe::client::ClientCatalogue()) all.push_back(&probe.probe);
+  for (const Probe& probe : probe::client::ClientCatalogue()) all.push_back(&probe);
   return all;
 }
 

@@ -14,10 +14,10 @@ std::span<const ClientProbe> ClientCatalogue() {
   return all;
 }
 
-const ClientProbe* FindClientProbe(std::string_view id) {
+const Probe* FindAny(std::string_view id) {
   for (const ClientProbe& probe : ClientCatalogue())
-    if (probe.probe.id == id) return &probe;
-  return nullptr;
+    if (probe.id == id) return &probe;
+  return Find(id);
 }
 
 }  // namespace stag::probe::client

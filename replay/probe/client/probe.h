@@ -101,18 +101,26 @@ enum class Taken : uint8_t {
   kRequired  // its absence fails the probe: what is behind the trick, in order, was taken
 };
 
-struct ClientProbe {
-  Probe probe;                    // id, title, asks, sections, rules; `run` is null
-  Taken failing = Taken::kFault;  // some of the client's work fails
-  Taken ending = Taken::kFault;   // the connection ends
-  void (*make)(Trick&) = nullptr;
+struct ClientProbe : Probe {  // `run` is null
+  constexpr ClientProbe(std::string_view name, std::string_view in_words, std::string_view how, std::string_view spec,
+                        std::string_view of_catalogue, Taken failing_work, Taken end, void (*trick)(Trick&),
+                        std::string_view harm = {})
+      : Probe{name, in_words, how, spec, of_catalogue, nullptr, harm},
+        failing(failing_work),
+        ending(end),
+        make(trick) {}
+
+  Taken failing;  // some of the client's work fails
+  Taken ending;   // the connection ends
+  void (*make)(Trick&);
 };
 
 // It needs a Call that no other probe does, and that a client makes for it alone.
 inline constexpr std::string_view kReadlinkProbe = "form.readlink-without-attributes";
 
 std::span<const ClientProbe> ClientCatalogue();
-const ClientProbe* FindClientProbe(std::string_view id);
+// A probe of a server or of a client, by its id (nullptr: there is none).
+const Probe* FindAny(std::string_view id);
 
 // The topics, each in a file of its own.
 std::span<const ClientProbe> AcceptProbes();

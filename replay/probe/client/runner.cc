@@ -139,7 +139,7 @@ Outcome ClientRunner::RunOnce(const ClientProbe& probe) {
   probe.make(trick);
   bool fine = false;
   try {
-    const Worked worked = Play(std::string(probe.probe.id), &trick, play);
+    const Worked worked = Play(std::string(probe.id), &trick, play);
     fine = worked.how == Worked::How::kFine;
     Judge(probe, trick, worked, play);
   } catch (Ended& ended) {

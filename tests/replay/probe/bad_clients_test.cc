@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // A probe that cannot fail is no probe: for each of them a client that does one thing wrong, which it finds and says.
+#include <algorithm>
 #include <set>
 
 #include "tests/replay/probe/bad_client.h"
@@ -16,8 +17,8 @@ class BadClients : public testing::TestWithParam<ClientFault> {};
 
 TEST_P(BadClients, FailTheirProbe) {
   const ClientFault& fault = GetParam();
-  const client::ClientProbe* const probe = client::FindClientProbe(fault.probe);
-  ASSERT_NE(probe, nullptr);
+  const auto probe = std::ranges::find(client::ClientCatalogue(), fault.probe, &client::ClientProbe::id);
+  ASSERT_NE(probe, client::ClientCatalogue().end());
   const auto connects = MakeBadClient(fault);
   OwnClient client(*connects, [&](generate::LoadOptions& load) {
     load.reconnects = 2;
@@ -42,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, BadClients, testing::ValuesIn(AllClientFaults()
 TEST(ClientFaults, EachProbeHasOne) {
   std::set<std::string_view> found, probes;
   for (const ClientFault& fault : AllClientFaults()) found.insert(fault.probe);
-  for (const client::ClientProbe& probe : client::ClientCatalogue()) probes.insert(probe.probe.id);
+  for (const client::ClientProbe& probe : client::ClientCatalogue()) probes.insert(probe.id);
   EXPECT_EQ(found, probes);
   EXPECT_EQ(probes.size(), client::ClientCatalogue().size());
 }

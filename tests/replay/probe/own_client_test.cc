@@ -14,9 +14,9 @@ TEST(OwnClientTest, PassesAll) {
   ASSERT_TRUE(begun) << begun.error().message;
   for (const client::ClientProbe& probe : client::ClientCatalogue()) {
     const Outcome outcome = client.runner->Run(probe);
-    EXPECT_EQ(outcome.verdict, Verdict::kPassed) << probe.probe.id << ": " << Text(outcome);
-    EXPECT_EQ(outcome.advice, std::vector<std::string>{}) << probe.probe.id;
-    ASSERT_FALSE(client.runner->gone()) << probe.probe.id;
+    EXPECT_EQ(outcome.verdict, Verdict::kPassed) << probe.id << ": " << Text(outcome);
+    EXPECT_EQ(outcome.advice, std::vector<std::string>{}) << probe.id;
+    ASSERT_FALSE(client.runner->gone()) << probe.id;
   }
 }
 
@@ -28,8 +28,8 @@ TEST(OwnClientTest, TimeFailsNothing) {
   OwnClient client(*transport, {}, patience);
   for (const client::ClientProbe& probe : client::ClientCatalogue()) {
     const Outcome outcome = client.runner->Run(probe);
-    EXPECT_NE(outcome.verdict, Verdict::kFailed) << probe.probe.id << ": " << Text(outcome);
-    EXPECT_FALSE(outcome.why.starts_with("it failed first")) << probe.probe.id << ": " << Text(outcome);
+    EXPECT_NE(outcome.verdict, Verdict::kFailed) << probe.id << ": " << Text(outcome);
+    EXPECT_FALSE(outcome.why.starts_with("it failed first")) << probe.id << ": " << Text(outcome);
   }
 }
 
