@@ -193,8 +193,7 @@ struct Record<analysis::LossesRow> : Part<analysis::LossesRow> {
 };
 
 template <>
-struct Record<analysis::ConnectionRow> {
-  using Row = analysis::ConnectionRow;
+struct Record<analysis::ConnectionRow> : Of<analysis::ConnectionRow> {
   static constexpr std::string_view kType = "connection";
   static constexpr std::string_view kDoc = "A connection: its ends, set-up, credits, traffic and losses.";
   static constexpr std::array kMembers = {
@@ -233,8 +232,7 @@ struct Record<analysis::ConnectionRow> {
 };
 
 template <>
-struct Record<analysis::ListedConnection> {
-  using Row = analysis::ListedConnection;
+struct Record<analysis::ListedConnection> : Of<analysis::ListedConnection> {
   static constexpr std::string_view kType = "connection", kDoc = Record<analysis::ConnectionRow>::kDoc;
   static constexpr std::array kMembers = {
       Inline<&Row::connection>(),

@@ -64,8 +64,7 @@ struct CreditSummaryRow {
 namespace stag::results {
 
 template <>
-struct Record<analysis::CreditRow> {
-  using Row = analysis::CreditRow;
+struct Record<analysis::CreditRow> : Of<analysis::CreditRow> {
   static constexpr std::string_view kType = "credits";
   static constexpr std::string_view kDoc =
       "A change of the credits of a connection, or of its outstanding Calls: the numbers are those after it.";
@@ -104,8 +103,7 @@ struct Record<analysis::CreditLossRow> : Part<analysis::CreditLossRow> {
 };
 
 template <>
-struct Record<analysis::CreditSummaryRow> {
-  using Row = analysis::CreditSummaryRow;
+struct Record<analysis::CreditSummaryRow> : Of<analysis::CreditSummaryRow> {
   static constexpr std::string_view kType = "credit_summary";
   static constexpr std::string_view kDoc =
       "The credits of one direction of a connection over its whole time, when it has closed.";

@@ -32,8 +32,7 @@ struct FileRow {
 namespace stag::results {
 
 template <>
-struct Record<analysis::FileRow> {
-  using Row = analysis::FileRow;
+struct Record<analysis::FileRow> : Of<analysis::FileRow> {
   static constexpr std::string_view kType = "file";
   static constexpr std::string_view kDoc =
       "A file of a server, by its handle, and the bytes of it that NFS READ and WRITE moved. Ranges are pairs: the "

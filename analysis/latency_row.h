@@ -156,8 +156,7 @@ struct Record<analysis::LatencyComparison> : Part<analysis::LatencyComparison> {
 };
 
 template <>
-struct Record<analysis::LatencyRow> {
-  using Row = analysis::LatencyRow;
+struct Record<analysis::LatencyRow> : Of<analysis::LatencyRow> {
   static constexpr std::string_view kType = "latency";
   static constexpr std::string_view kDoc =
       "The round-trip time of the RPCs of one key, or one of its phases. Several captures count as one: then there is "
@@ -183,8 +182,7 @@ struct Record<analysis::WaitRow> : Part<analysis::WaitRow> {
   };
 };
 template <>
-struct Record<analysis::SlowRow> {
-  using Row = analysis::SlowRow;
+struct Record<analysis::SlowRow> : Of<analysis::SlowRow> {
   static constexpr std::string_view kType = "slowest";
   static constexpr std::string_view kDoc = "One of the slowest RPCs, the slowest first.";
   static constexpr std::array kMembers = {

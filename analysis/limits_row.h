@@ -24,8 +24,7 @@ struct LimitsRow {
 namespace stag::results {
 
 template <>
-struct Record<analysis::LimitsRow> {
-  using Row = analysis::LimitsRow;
+struct Record<analysis::LimitsRow> : Of<analysis::LimitsRow> {
   static constexpr std::string_view kType = "limits";
   static constexpr std::string_view kDoc =
       "How the time of a connection is spent from its first Call to its last Reply, or to its last frame where a Call "

@@ -58,8 +58,7 @@ struct Record<analysis::LinkCounts> : Part<analysis::LinkCounts> {
   };
 };
 template <>
-struct Record<analysis::LinkRow> {
-  using Row = analysis::LinkRow;
+struct Record<analysis::LinkRow> : Of<analysis::LinkRow> {
   static constexpr std::string_view kType = "summary";
   static constexpr std::string_view kDoc =
       "The whole capture; only where frames were wrapped, or something was left out.";

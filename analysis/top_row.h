@@ -43,8 +43,7 @@ struct TopTotalRow {
 namespace stag::results {
 
 template <>
-struct Record<analysis::TopRow> {
-  using Row = analysis::TopRow;
+struct Record<analysis::TopRow> : Of<analysis::TopRow> {
   static constexpr std::string_view kType = "top";
   static constexpr std::string_view kDoc =
       "The RPCs of one key in an interval, in which their Replies were sent. Intervals in which nothing happens are "

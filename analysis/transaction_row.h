@@ -126,8 +126,7 @@ struct Record<analysis::PhasesRow> : Part<analysis::PhasesRow> {
 };
 
 template <>
-struct Record<analysis::TransactionRow> {
-  using Row = analysis::TransactionRow;
+struct Record<analysis::TransactionRow> : Of<analysis::TransactionRow> {
   static constexpr std::string_view kType = "transaction";
   static constexpr std::string_view kDoc =
       "An RPC whose Call was captured, in order of the Calls. A value that the capture does not show is null.";

@@ -115,8 +115,7 @@ struct Record<analysis::TransportCounts> : Part<analysis::TransportCounts> {
 };
 
 template <>
-struct Record<analysis::TransportRow> {
-  using Row = analysis::TransportRow;
+struct Record<analysis::TransportRow> : Of<analysis::TransportRow> {
   static constexpr std::string_view kType = "transport";
   static constexpr std::string_view kDoc =
       "The packets of one side of a connection, and what the fabric did to them; two rows of a connection, the "

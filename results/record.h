@@ -60,10 +60,14 @@ struct RecordInfo {
 template <typename R>
 struct Record;
 
-// The base of the specialisation for a part of other records.
+// The base of the specialisations: the row has a short name in them.
 template <typename R>
-struct Part {
+struct Of {
   using Row = R;
+};
+// That for a part of other records.
+template <typename R>
+struct Part : Of<R> {
   static constexpr std::string_view kType = "", kDoc = "";
 };
 

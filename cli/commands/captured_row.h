@@ -25,8 +25,7 @@ struct CapturedRow {
 namespace stag::results {
 
 template <>
-struct Record<cli::CapturedRow> {
-  using Row = cli::CapturedRow;
+struct Record<cli::CapturedRow> : Of<cli::CapturedRow> {
   static constexpr std::string_view kType = "captured", kDoc = "The end of a capture.";
   static constexpr std::array kMembers = {
       Member<&Row::frames>("frames", "Frames that were received."),

@@ -30,8 +30,7 @@ struct PeerDeviceRow {
 namespace stag::results {
 
 template <>
-struct Record<cli::CaptureDeviceRow> {
-  using Row = cli::CaptureDeviceRow;
+struct Record<cli::CaptureDeviceRow> : Of<cli::CaptureDeviceRow> {
   static constexpr std::string_view kType = "device", kDoc = "A device that packets can be captured on.";
   static constexpr std::array kMembers = {
       Member<&Row::name>("name", "Its name.").Column("name"),
@@ -44,8 +43,7 @@ struct Record<cli::CaptureDeviceRow> {
 };
 
 template <>
-struct Record<cli::PeerDeviceRow> {
-  using Row = cli::PeerDeviceRow;
+struct Record<cli::PeerDeviceRow> : Of<cli::PeerDeviceRow> {
   static constexpr std::string_view kType = "transport", kDoc = "A way to reach a live peer.";
   static constexpr std::array kMembers = {
       Member<&Row::name>("name", "Its name for --transport: iwarp, which is software, or the device's.").Column("name"),

@@ -68,8 +68,7 @@ struct Record<generate::OperationReport> : Part<generate::OperationReport> {
   };
 };
 template <>
-struct Record<cli::OperationRow> {
-  using Row = cli::OperationRow;
+struct Record<cli::OperationRow> : Of<cli::OperationRow> {
   static constexpr std::string_view kType = "operation", kDoc = "The calls of an operation.";
   static constexpr std::array kMembers = {
       Member<&Row::name>("name", "NULL, ECHO, GETATTR, LOOKUP, READ, WRITE or READDIRPLUS.").Column("operation"),
@@ -105,8 +104,7 @@ struct Record<generate::LoadReport> : Part<generate::LoadReport> {
   };
 };
 template <>
-struct Record<cli::GeneratedRow> {
-  using Row = cli::GeneratedRow;
+struct Record<cli::GeneratedRow> : Of<cli::GeneratedRow> {
   static constexpr std::string_view kType = "generated", kDoc = "The whole load; the last of these lines.";
   static constexpr std::array kMembers = {
       Member<&Row::transport>("transport", "iwarp, or the RDMA device."),

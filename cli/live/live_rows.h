@@ -95,8 +95,7 @@ struct Record<cli::LiveProcedure> : Part<cli::LiveProcedure> {
 };
 
 template <>
-struct Record<cli::TroubleRow> {
-  using Row = cli::TroubleRow;
+struct Record<cli::TroubleRow> : Of<cli::TroubleRow> {
   static constexpr std::string_view kType = "trouble", kDoc = "A thing that went wrong.";
   static constexpr std::array kMembers = {
       Member<&Row::text>("text", "Sentence about it."),

@@ -117,8 +117,7 @@ struct Record<cli::ProbeName> : Part<cli::ProbeName> {
 };
 
 template <>
-struct Record<cli::ListedProbe> {
-  using Row = cli::ListedProbe;
+struct Record<cli::ListedProbe> : Of<cli::ListedProbe> {
   static constexpr std::string_view kType = "probe", kDoc = "A probe of the catalogue.";
   static constexpr std::array kMembers = {
       Inline<&Row::probe>(),
@@ -129,8 +128,7 @@ struct Record<cli::ListedProbe> {
 };
 
 template <>
-struct Record<cli::ProbedServer> {
-  using Row = cli::ProbedServer;
+struct Record<cli::ProbedServer> : Of<cli::ProbedServer> {
   static constexpr std::string_view kType = "server", kDoc = "The first line: the server that is probed.";
   static constexpr std::array kMembers = {
       TextOrNull<&Row::to>("to", "The server, as the command line names it."),
@@ -142,8 +140,7 @@ struct Record<cli::ProbedServer> {
   };
 };
 template <>
-struct Record<cli::ProbedClient> {
-  using Row = cli::ProbedClient;
+struct Record<cli::ProbedClient> : Of<cli::ProbedClient> {
   static constexpr std::string_view kType = "client", kDoc = "The first line: the client that is probed.";
   static constexpr std::array kMembers = {
       TextOrNull<&Row::command>("command", "The command that makes the client work; null: a load of stag generate."),
@@ -170,8 +167,7 @@ struct Record<probe::Outcome> : Part<probe::Outcome> {
   };
 };
 template <>
-struct Record<cli::ProbeResult> {
-  using Row = cli::ProbeResult;
+struct Record<cli::ProbeResult> : Of<cli::ProbeResult> {
   static constexpr std::string_view kType = "probe", kDoc = "A probe, when it has ended.";
   static constexpr std::array kMembers = {Inline<&Row::probe>(), Inline<&Row::outcome>()};
 };
@@ -189,8 +185,7 @@ struct Record<cli::ProbeCounts> : Part<cli::ProbeCounts> {
   };
 };
 template <>
-struct Record<cli::ProbeSummary> {
-  using Row = cli::ProbeSummary;
+struct Record<cli::ProbeSummary> : Of<cli::ProbeSummary> {
   static constexpr std::string_view kType = "summary", kDoc = "The last line of a run.";
   static constexpr std::array kMembers = {
       Inline<&Row::counts>(),
@@ -199,8 +194,7 @@ struct Record<cli::ProbeSummary> {
 };
 
 template <>
-struct Record<cli::ProbeRun> {
-  using Row = cli::ProbeRun;
+struct Record<cli::ProbeRun> : Of<cli::ProbeRun> {
   static constexpr std::string_view kType = "run", kDoc = "With --compare, the first lines: a run.";
   static constexpr std::array kMembers = {
       Member<&Row::name>("name", "Name of the run: that of --name, or of its file."),
@@ -213,8 +207,7 @@ struct Record<cli::ProbeRun> {
   };
 };
 template <>
-struct Record<cli::ComparedProbe> {
-  using Row = cli::ComparedProbe;
+struct Record<cli::ComparedProbe> : Of<cli::ComparedProbe> {
   static constexpr std::string_view kType = "comparison", kDoc = "With --compare: a probe in all runs.";
   static constexpr std::array kMembers = {
       Inline<&Row::probe>(),
@@ -225,8 +218,7 @@ struct Record<cli::ComparedProbe> {
   };
 };
 template <>
-struct Record<cli::ComparisonSummary> {
-  using Row = cli::ComparisonSummary;
+struct Record<cli::ComparisonSummary> : Of<cli::ComparisonSummary> {
   static constexpr std::string_view kType = "summary", kDoc = "With --compare: the last line.";
   static constexpr std::array kMembers = {
       Member<&Row::runs>("runs", "Runs."),

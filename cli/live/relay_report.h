@@ -44,8 +44,7 @@ void PutRelayRows(RowOutput& rows, const relay::RelayReport& report, std::span<c
 namespace stag::results {
 
 template <>
-struct Record<cli::RelayListeningRow> {
-  using Row = cli::RelayListeningRow;
+struct Record<cli::RelayListeningRow> : Of<cli::RelayListeningRow> {
   static constexpr std::string_view kType = "listening", kDoc = "Clients can connect; the first of these lines.";
   static constexpr std::array kMembers = {
       Member<&Row::transport>("transport", "iwarp, or the RDMA device."),
@@ -82,8 +81,7 @@ struct Record<relay::RelayDirectionReport> : Part<relay::RelayDirectionReport> {
   };
 };
 template <>
-struct Record<cli::DirectionRow> {
-  using Row = cli::DirectionRow;
+struct Record<cli::DirectionRow> : Of<cli::DirectionRow> {
   static constexpr std::string_view kType = "direction", kDoc = "The calls in one direction.";
   static constexpr std::array kMembers = {
       Member<&Row::direction>("direction", "forward: the client calls; backward: the server.").Column("direction"),
@@ -91,8 +89,7 @@ struct Record<cli::DirectionRow> {
   };
 };
 template <>
-struct Record<cli::FaultRow> {
-  using Row = cli::FaultRow;
+struct Record<cli::FaultRow> : Of<cli::FaultRow> {
   static constexpr std::string_view kType = "fault", kDoc = "A rule of --fault.";
   static constexpr std::array kMembers = {
       Member<&Row::rule>("rule", "The rule as it was given."),
@@ -101,8 +98,7 @@ struct Record<cli::FaultRow> {
   };
 };
 template <>
-struct Record<cli::SideRow> {
-  using Row = cli::SideRow;
+struct Record<cli::SideRow> : Of<cli::SideRow> {
   static constexpr std::string_view kType = "side", kDoc = "The connections on one side of the relay.";
   static constexpr std::array kMembers = {
       Member<&Row::side>("side", "client or server."),
@@ -112,8 +108,7 @@ struct Record<cli::SideRow> {
   };
 };
 template <>
-struct Record<cli::RelayedRow> {
-  using Row = cli::RelayedRow;
+struct Record<cli::RelayedRow> : Of<cli::RelayedRow> {
   static constexpr std::string_view kType = "relayed", kDoc = "All together; the last of these lines.";
   static constexpr std::array kMembers = {
       Member<&Row::connections>("connections", "Connections of clients."),

@@ -102,14 +102,12 @@ struct Record<replay::ProcedureReport> : Part<replay::ProcedureReport> {
   };
 };
 template <>
-struct Record<cli::PlayedProcedureRow> {
-  using Row = cli::PlayedProcedureRow;
+struct Record<cli::PlayedProcedureRow> : Of<cli::PlayedProcedureRow> {
   static constexpr std::string_view kType = "procedure", kDoc = "The calls of a procedure.";
   static constexpr std::array kMembers = {Inline<&Row::procedure>(), Inline<&Row::report>()};
 };
 template <>
-struct Record<cli::DifferenceRow> {
-  using Row = cli::DifferenceRow;
+struct Record<cli::DifferenceRow> : Of<cli::DifferenceRow> {
   static constexpr std::string_view kType = "difference", kDoc = "An answer with another status than the recorded one.";
   static constexpr std::array kMembers = {
       Member<&Row::frame>("frame", "The frame of the recorded Call."),
@@ -139,8 +137,7 @@ struct Record<replay::PlayReport> : Part<replay::PlayReport> {
   };
 };
 template <>
-struct Record<cli::ReplayedRow> {
-  using Row = cli::ReplayedRow;
+struct Record<cli::ReplayedRow> : Of<cli::ReplayedRow> {
   static constexpr std::string_view kType = "replayed", kDoc = "All together; behind the other lines of the report.";
   static constexpr std::array kMembers = {
       Member<&Row::ranks>("ranks", "Ranks of --mpi; 1 without."),
@@ -153,8 +150,7 @@ struct Record<cli::ReplayedRow> {
 };
 
 template <>
-struct Record<cli::PlannedCallRow> {
-  using Row = cli::PlannedCallRow;
+struct Record<cli::PlannedCallRow> : Of<cli::PlannedCallRow> {
   static constexpr std::string_view kType = "call", kDoc = "A call of the plan (--dry-run).";
   static constexpr std::array kMembers = {
       Member<&Row::frame>("frame", "The frame of the Call.").Column("frame"),
@@ -171,8 +167,7 @@ struct Record<cli::PlannedCallRow> {
   };
 };
 template <>
-struct Record<replay::PlanAccount::Unknown> {
-  using Row = replay::PlanAccount::Unknown;
+struct Record<replay::PlanAccount::Unknown> : Of<replay::PlanAccount::Unknown> {
   static constexpr std::string_view kType = "unknown_values";
   static constexpr std::string_view kDoc =
       "Values that no earlier reply gives, and that are sent as recorded (--dry-run).";
@@ -193,8 +188,7 @@ struct Record<replay::PlanTotals> : Part<replay::PlanTotals> {
   };
 };
 template <>
-struct Record<cli::PlanRow> {
-  using Row = cli::PlanRow;
+struct Record<cli::PlanRow> : Of<cli::PlanRow> {
   static constexpr std::string_view kType = "plan", kDoc = "The whole plan (--dry-run); the last line.";
   static constexpr std::array kMembers = {
       Member<&Row::connections>("connections", "Connections that calls are sent on."),

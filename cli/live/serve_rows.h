@@ -31,8 +31,7 @@ struct RecordedRow {
 namespace stag::results {
 
 template <>
-struct Record<cli::ListeningRow> {
-  using Row = cli::ListeningRow;
+struct Record<cli::ListeningRow> : Of<cli::ListeningRow> {
   static constexpr std::string_view kType = "listening", kDoc = "Clients can connect; the first of these lines.";
   static constexpr std::array kMembers = {
       Member<&Row::mode>("mode", "null, echo, nfs-memory or recorded."),
@@ -43,8 +42,7 @@ struct Record<cli::ListeningRow> {
   };
 };
 template <>
-struct Record<cli::ServedProcedureRow> {
-  using Row = cli::ServedProcedureRow;
+struct Record<cli::ServedProcedureRow> : Of<cli::ServedProcedureRow> {
   static constexpr std::string_view kType = "procedure", kDoc = "The calls of a procedure.";
   static constexpr std::array kMembers = {
       Inline<&Row::procedure>(),
@@ -54,8 +52,7 @@ struct Record<cli::ServedProcedureRow> {
   };
 };
 template <>
-struct Record<serve::RecordedService::Sample> {
-  using Row = serve::RecordedService::Sample;
+struct Record<serve::RecordedService::Sample> : Of<serve::RecordedService::Sample> {
   static constexpr std::string_view kType = "unmatched", kDoc = "A kind of calls that are not in the recording.";
   static constexpr std::array kMembers = {
       Member<&Row::text>("text", "The first of them, and the difference."),
@@ -73,8 +70,7 @@ struct Record<serve::RecordedService::Stats> : Part<serve::RecordedService::Stat
   };
 };
 template <>
-struct Record<cli::RecordedRow> {
-  using Row = cli::RecordedRow;
+struct Record<cli::RecordedRow> : Of<cli::RecordedRow> {
   static constexpr std::string_view kType = "recorded", kDoc = "Use of the recording that was served.";
   static constexpr std::array kMembers = {
       Inline<&Row::stats>(),
@@ -95,8 +91,7 @@ struct Record<rpcrdma::ResponderStats> : Part<rpcrdma::ResponderStats> {
   };
 };
 template <>
-struct Record<serve::ServerReport> {
-  using Row = serve::ServerReport;
+struct Record<serve::ServerReport> : Of<serve::ServerReport> {
   static constexpr std::string_view kType = "served", kDoc = "All together; behind the other lines of the report.";
   static constexpr std::array kMembers = {
       Member<&Row::connections>("connections", "Connections."),

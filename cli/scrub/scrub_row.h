@@ -61,8 +61,7 @@ struct Record<cli::ReplacedRow> : Part<cli::ReplacedRow> {
   };
 };
 template <>
-struct Record<cli::ScrubRow> {
-  using Row = cli::ScrubRow;
+struct Record<cli::ScrubRow> : Of<cli::ScrubRow> {
   static constexpr std::string_view kType = "scrub", kDoc = "The capture that was made.";
   static constexpr std::array kMembers = {
       Member<&Row::out>("out", "Its name."),

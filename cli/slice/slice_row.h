@@ -27,8 +27,7 @@ struct SliceRow {
 namespace stag::results {
 
 template <>
-struct Record<cli::SliceRow> {
-  using Row = cli::SliceRow;
+struct Record<cli::SliceRow> : Of<cli::SliceRow> {
   static constexpr std::string_view kType = "slice", kDoc = "The part of a capture that was taken.";
   static constexpr std::array kMembers = {
       Member<&Row::frames>("frames", "Frames of the capture."),

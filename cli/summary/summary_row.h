@@ -82,8 +82,7 @@ struct Record<cli::NfsErrorRow> : Part<cli::NfsErrorRow> {
   };
 };
 template <>
-struct Record<cli::FileSummaryRow> {
-  using Row = cli::FileSummaryRow;
+struct Record<cli::FileSummaryRow> : Of<cli::FileSummaryRow> {
   static constexpr std::string_view kType = "summary", kDoc = "A capture.";
   static constexpr std::array kMembers = {
       Member<&Row::frames>("frames", "Frames of the capture."),

@@ -23,9 +23,7 @@ struct KnownFinding {
 }  // namespace stag::conformance
 
 template <>
-struct stag::results::Record<stag::conformance::KnownFinding> {
-  using Row = conformance::KnownFinding;
-  static constexpr std::string_view kType = "", kDoc = "";
+struct stag::results::Record<stag::conformance::KnownFinding> : Part<stag::conformance::KnownFinding> {
   static constexpr std::array kMembers = {
       Member<&Row::fingerprint>("fingerprint", ""), Member<&Row::rule>("rule", ""),
       Member<&Row::direction>("direction", ""),     TextOrNull<&Row::procedure>("procedure", ""),

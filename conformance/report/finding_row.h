@@ -104,8 +104,7 @@ struct Record<conformance::ProcedureRow> : Part<conformance::ProcedureRow> {
 };
 
 template <>
-struct Record<conformance::FindingRow> {
-  using Row = conformance::FindingRow;
+struct Record<conformance::FindingRow> : Of<conformance::FindingRow> {
   static constexpr std::string_view kType = "finding";
   static constexpr std::string_view kDoc = "A violation of a rule, in the order of proof.";
   static constexpr std::array kMembers = {
@@ -177,8 +176,7 @@ struct Record<conformance::SuppressedRow> : Part<conformance::SuppressedRow> {
 };
 
 template <>
-struct Record<conformance::SummaryRow> {
-  using Row = conformance::SummaryRow;
+struct Record<conformance::SummaryRow> : Of<conformance::SummaryRow> {
   static constexpr std::string_view kType = "summary", kDoc = "The last line: all captures together.";
   static constexpr std::array kMembers = {
       Member<&Row::frames>("frames", "Frames."),

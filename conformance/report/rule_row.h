@@ -33,8 +33,7 @@ std::vector<RuleRow> RowsOf(std::span<const RuleInfo> rules);
 namespace stag::results {
 
 template <>
-struct Record<conformance::RuleRow> {
-  using Row = conformance::RuleRow;
+struct Record<conformance::RuleRow> : Of<conformance::RuleRow> {
   static constexpr std::string_view kType = "rule", kDoc = "A rule of the catalogue.";
   static constexpr std::array kMembers = {
       Member<&Row::id>("id", "Its name; it never changes its meaning.").Column("rule"),
