@@ -3,6 +3,7 @@
 // stag report: one page of HTML about captures, which needs nothing else: what is wrong first; then connections,
 // latency, transport, limits, credits, and findings with ladders. What a person attaches to a bug report.
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -10,7 +11,6 @@
 #include "cli/analysis/file_runner.h"
 #include "cli/analysis/reporting.h"
 #include "cli/analysis/rule_options.h"
-#include "cli/base/command_line.h"
 #include "cli/base/options.h"
 #include "cli/summary/report_page.h"
 #include "conformance/report/transcript.h"
@@ -22,6 +22,36 @@ struct ReportArguments : CommonOptions {
   conformance::EngineOptions engine;
   std::string title = "RPC-over-RDMA report";
 };
+
+void PutQuoted(std::string& out, std::string_view word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) {
+    out.append(word);
+    return;
+  }
+  out.push_back('\'');
+  for (const char c : word) {
+    if (c == '\'') {
+      out.append("'\\''");
+    } else {
+      out.push_back(c);
+    }
+  }
+  out.push_back('\'');
+}
+
+// This process's command line, as one gives it to a shell: "stag report 'my mount.pcap'". "stag" where the system does
+// not tell.
+std::string CommandLine() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string out = "stag", word;
+  for (bool first = true; std::getline(file, word, '\0'); first = false) {
+    if (first) continue;  // wherever the program is
+    out.push_back(' ');
+    PutQuoted(out, word);
+  }
+  return out;
+}
 
 std::string RulesText(const conformance::EngineOptions& engine) {
   std::string text = fmt::format("profile {}", conformance::ProfileName(engine.profile));

@@ -8,7 +8,6 @@
 #include "cli/analysis/analysis.h"
 #include "cli/base/options.h"
 #include "cli/live/live_output.h"
-#include "cli/live/recording.h"
 #include "cli/live/serve_rows.h"
 #include "protocol/rpc/message.h"
 #include "replay/endpoint/transports.h"
@@ -103,6 +102,28 @@ Result<void> Fill(serve::MemoryFs& fs, const ServeArguments& options) {
   for (const PatternFile& file : options.files_to_make)
     if (auto added = serve::AddPatternFile(fs, file.name, file.size); !added) return added;
   return {};
+}
+
+// A capture file as a Recording.
+struct LoadedRecording {
+  recording::Recording recording;
+  bool damaged = false;  // the file could not be read to its end (which was complained about)
+};
+
+// Reads `file` ("-": standard input) with `options.memory`; what does not fit goes to a temporary file. A file
+// without RPC-over-RDMA is an error, too; its text is empty when the trouble was complained about already.
+Result<LoadedRecording> LoadRecording(const std::string& file, const CommonOptions& options, Output& output) {
+  CommonOptions half = options;  // the other half is for what is kept
+  half.memory = options.memory / 2;
+  recording::RecordingBuilder recorder(options.memory - half.memory);
+  Clock clock;
+  const FileOutcome outcome = Analyze(file, half, true, clock, output, {&recorder});
+  if (!outcome.opened) return Fail({});
+  auto recording = recorder.Finish();
+  if (!recording) return tl::unexpected(recording.error());
+  if (recording->rpcs.empty() && recording->cut == 0)
+    return Fail(fmt::format("{}: no RPC-over-RDMA in {}", DisplayName(file), Count(outcome.frames, "frame")));
+  return LoadedRecording{std::move(*recording), outcome.damaged};
 }
 
 // What is served.
