@@ -44,13 +44,6 @@ bool Has(const std::vector<AddressRange>& ranges, const Address& address) {
 
 }  // namespace
 
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return lower;
-}
-
 int64_t Moment::At(int64_t first_ns) const {
   if (!relative) return ns;
   return first_ns > INT64_MAX - ns ? INT64_MAX : first_ns + ns;

@@ -85,7 +85,4 @@ struct Filter {
   bool HasRpc(const session::Transaction& t, int64_t first_ns) const;
 };
 
-// As Filter::procedures and statuses have them.
-std::string LowerCase(std::string_view text);
-
 }  // namespace stag::analysis

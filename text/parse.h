@@ -3,21 +3,13 @@
 // Sizes, durations and times of day, as people write them.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-namespace stag {
+#include "protocol/base/words.h"
 
-// A whole number; nullopt when `text` is none, or too large for T.
-template <typename T>
-std::optional<T> ParseNumber(std::string_view text, int base = 10) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
+namespace stag {
 
 // Bytes: a number and perhaps K, M, G or T (powers of 1024); nullopt when `text` is none.
 std::optional<uint64_t> ParseSize(std::string_view text);

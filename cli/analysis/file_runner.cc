@@ -95,10 +95,7 @@ class ResultStreamReader {
 
 int RunInTeam(const std::function<int(scale::Team& team)>& run) {
   auto joined = scale::JoinTeam();
-  if (!joined) {
-    ComplainText(joined.error().message);
-    return kExitTrouble;
-  }
+  if (!joined) return Trouble(joined.error());
   scale::Team& team = **joined;
   int status = kExitTrouble;
   EndAllOnTrouble(team, [&] {

@@ -3,15 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace stag::cli {
 namespace {
 
 // Ids, groups, levels and documents, in any case, must name at least one rule.
 std::string CheckSelector(std::string& selector) {
-  std::ranges::transform(selector, selector.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  selector = UpperCase(selector);
   return conformance::IsSelector(selector) ? std::string{}
                                            : fmt::format("{} names no rule; stag rules lists them", selector);
 }

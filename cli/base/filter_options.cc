@@ -19,7 +19,7 @@ constexpr char kNoTimes[] =
     " is not a range of times, such as 1.5..2, 200ms.. or 2024-01-31T12:00:00..2024-01-31T12:00:05";
 
 std::optional<std::string> ParseWord(std::string_view text) {
-  return text.empty() ? std::nullopt : std::optional(analysis::LowerCase(text));
+  return text.empty() ? std::nullopt : std::optional(LowerCase(text));
 }
 
 }  // namespace
@@ -35,11 +35,7 @@ void AddRpcFilters(CLI::App& command, analysis::Filter& filter, const std::strin
     filter.slower_than_ns = ParseDuration(text);
     return filter.slower_than_ns ? std::string{} : text + " is not a duration, such as 500us, 20ms or 1.5s";
   };
-  command
-      .add_option_function<std::string>(
-          "--slower-than", [](const std::string&) {}, what + " with a longer round-trip time: 500us, 20ms, 1.5s")
-      ->check(CLI::Validator(take, ""))
-      ->type_name("DURATION");
+  AddValue(command, "--slower-than", take, "DURATION", what + " with a longer round-trip time: 500us, 20ms, 1.5s");
 }
 
 void AddConnectionFilter(CLI::App& command, analysis::Filter& filter, const std::string& description) {
@@ -121,13 +117,9 @@ void AddListOptions(CLI::App& command, CommonOptions& options, std::function<con
     options.sort_reversed = !way.empty() && (way == "desc") == is_text;
     return std::string{};
   };
-  command
-      .add_option_function<std::string>(
-          "--sort", [](const std::string&) {},
-          "Order by this member of the rows (stag schema lists them): numbers largest first, text A first, or as :asc "
-          "or :desc says")
-      ->check(CLI::Validator(take, ""))
-      ->type_name("MEMBER[:asc|:desc]");
+  AddValue(command, "--sort", take, "MEMBER[:asc|:desc]",
+           "Order by this member of the rows (stag schema lists them): numbers largest first, text A first, or as :asc "
+           "or :desc says");
   AddNumber(command, "--limit", options.limit, false, " is not a number of rows",
             "So many rows at most, of each capture");
   AddWide(command, options);

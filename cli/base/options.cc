@@ -2,7 +2,6 @@
 #include "cli/base/options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <thread>
 
@@ -18,7 +17,7 @@ CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function
   return command
       .add_option_function<std::vector<std::string>>(
           name, [](const std::vector<std::string>&) {}, description)
-      ->allow_extra_args(false)
+      ->allow_extra_args(false)  // what follows is a FILE
       ->check(CLI::Validator(std::move(take), ""))
       ->type_name(type);
 }
@@ -48,10 +47,9 @@ std::string WhyNotWritten() {
   return {};
 }
 
-// An option whose text `take` makes a value of; what it returns is the complaint, or empty.
-void AddValue(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
-              const std::string& type, const std::string& description) {
-  command
+CLI::Option* AddValue(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
+                      const std::string& type, const std::string& description) {
+  return command
       .add_option_function<std::string>(
           name, [](const std::string&) {}, description)
       ->check(CLI::Validator(std::move(take), ""))
@@ -96,12 +94,11 @@ void AddOutputOptions(CLI::App& command, CommonOptions& options, Formats formats
 static void AddPorts(CLI::App& command, const std::string& name, std::array<uint16_t, 4>& ports,
                      const std::string& description) {
   const auto take = [&ports, given = size_t{0}](std::string& text) mutable {
-    uint16_t port = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-    if (error != std::errc{} || end != text.data() + text.size() || port == 0) return text + " is not a UDP port";
+    const auto port = ParseNumber<uint16_t>(text);
+    if (port.value_or(0) == 0) return text + " is not a UDP port";
     if (given == ports.size()) return text + " is one port too many: " + std::to_string(given) + " can be given";
     if (given == 0) ports = {};
-    ports[given++] = port;
+    ports[given++] = *port;
     return std::string{};
   };
   AddParsed(command, name, take, "PORT", description);
@@ -177,11 +174,10 @@ void AddMemory(CLI::App& command, CommonOptions& options) {
 void AddJobs(CLI::App& command, CommonOptions& options) {
   static constexpr uint32_t kMost = 64;
   const auto check_jobs = [&options](std::string& text) {
-    uint32_t jobs = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
-    if (error != std::errc{} || end != text.data() + text.size() || jobs > kMost)
+    const auto jobs = ParseNumber<uint32_t>(text);
+    if (!jobs || *jobs > kMost)
       return text + " is not a number from 1 to " + std::to_string(kMost) + ", nor 0, for one a processor";
-    options.jobs = jobs > 0 ? jobs : std::clamp(std::thread::hardware_concurrency(), 1u, kMost);
+    options.jobs = *jobs > 0 ? *jobs : std::clamp(std::thread::hardware_concurrency(), 1u, kMost);
     return std::string{};
   };
   AddValue(command, "--jobs,-j", check_jobs, "N",

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <functional>
 #include <string>
 #include <utility>
@@ -17,6 +16,12 @@
 
 namespace stag::cli {
 
+// An option whose text `take` makes a value of; what it returns is the complaint, or empty.
+CLI::Option* AddValue(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
+                      const std::string& type, const std::string& description);
+// The same; it can be repeated.
+CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
+                       const std::string& type, const std::string& description);
 // An option whose value is one of a few words: the value goes to `value`.
 template <typename T>
 CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value,
@@ -32,37 +37,20 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, T& value,
     }
     return text + " is not one of " + words;
   };
-  return command
-      .add_option_function<std::string>(
-          name, [](const std::string&) {}, description)
-      ->check(CLI::Validator(choose, ""))
-      ->type_name(words);
+  return AddValue(command, name, choose, words, description);
 }
 
-// An option, which can be repeated, whose text `take` makes a value of; what it returns is the complaint, or empty.
-CLI::Option* AddParsed(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
-                       const std::string& type, const std::string& description);
-// The same, once.
-void AddValue(CLI::App& command, const std::string& name, std::function<std::string(std::string&)> take,
-              const std::string& type, const std::string& description);
 // An option that can be repeated, whose values, separated by commas, `parse` makes.
 template <typename T, typename Parse>
 void AddList(CLI::App& command, const std::string& name, std::vector<T>& to, Parse parse, const std::string& complaint,
              const std::string& type, const std::string& description) {
-  command
-      .add_option_function<std::vector<std::string>>(
-          name, [](const std::vector<std::string>&) {}, description)
-      ->delimiter(',')
-      ->allow_extra_args(false)  // what follows is a FILE
-      ->check(CLI::Validator(
-          [&to, parse, complaint](std::string& text) {
-            const auto value = parse(text);
-            if (!value) return text + complaint;
-            to.push_back(*value);
-            return std::string{};
-          },
-          ""))
-      ->type_name(type);
+  const auto take = [&to, parse, complaint](std::string& text) {
+    const auto value = parse(text);
+    if (!value) return text + complaint;
+    to.push_back(*value);
+    return std::string{};
+  };
+  AddParsed(command, name, take, type, description)->delimiter(',');
 }
 // An option whose value is a number from `least` to `most`.
 template <typename T, typename Bound>
@@ -76,16 +64,25 @@ template <typename T>
 void AddNumber(CLI::App& command, const std::string& name, T& value, bool all, const std::string& complaint,
                const std::string& description) {
   const auto take = [&value, all, complaint](std::string& text) {
-    if (all && text == "all") return value = 0, std::string{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool fine = error == std::errc{} && end == text.data() + text.size() && value > 0;
+    const auto number = ParseNumber<T>(text);
+    const bool fine = number ? *number > 0 : all && text == "all";
+    value = number.value_or(0);
     return fine ? std::string{} : text + complaint;
   };
-  command
-      .add_option_function<std::string>(
-          name, [](const std::string&) {}, description)
-      ->check(CLI::Validator(take, ""))
-      ->type_name(all ? "N|all" : "N");
+  AddValue(command, name, take, all ? "N|all" : "N", description);
+}
+// An option for a duration, as int64_t or std::chrono::nanoseconds, of at least `least_ns`; others get the complaint:
+// their text and `complaint`.
+template <typename T>
+void AddDuration(CLI::App& command, const std::string& name, T& value, int64_t least_ns, const std::string& complaint,
+                 const std::string& description) {
+  const auto take = [&value, least_ns, complaint](std::string& text) {
+    const auto ns = ParseDuration(text);
+    if (!ns || *ns < least_ns) return text + complaint;
+    value = T{*ns};
+    return std::string{};
+  };
+  AddParsed(command, name, take, "TIME", description);
 }
 // An option for a size of `least` to `most` bytes, each of which is a whole number of its unit.
 std::string SizeComplaint(const std::string& text, uint64_t least, uint64_t most);

@@ -421,15 +421,8 @@ void AddFileOptions(CLI::App& command, CaptureArguments& o) {
       ->type_name("FILE");
   AddSize(command, "--rotate-size", o.file.max_bytes, 65536, UINT64_MAX,
           "Begin a new file after so many bytes: NAME_00001_20260131120000.pcapng and so on");
-  AddParsed(
-      command, "--rotate-time",
-      [&o](std::string& text) {
-        const auto time = ParseDuration(text);
-        if (!time || *time < 1'000'000'000) return text + " is not a time of at least 1s, like 30s, 10m or 1h";
-        o.file.every = nanoseconds(*time);
-        return std::string{};
-      },
-      "TIME", "Begin a new file after this time");
+  AddDuration(command, "--rotate-time", o.file.every, 1'000'000'000,
+              " is not a time of at least 1s, like 30s, 10m or 1h", "Begin a new file after this time");
   AddRange(command, "--keep", o.file.keep, 1, 1'000'000, "Of the files, keep the last so many");
   command.add_flag_callback(
       "--compress", [&o] { o.file.compression = capture::Compression::kZstd; },
@@ -457,15 +450,8 @@ void AddWhatToCapture(CLI::App& command, CaptureArguments& o) {
         return std::string{};
       },
       "N", "End after so many packets");
-  AddParsed(
-      command, "--duration",
-      [&o](std::string& text) {
-        const auto time = ParseDuration(text);
-        if (!time || *time == 0) return text + " is not a time, like 500ms, 30s, 10m or 1h";
-        o.device.live.duration = nanoseconds(*time);
-        return std::string{};
-      },
-      "TIME", "End after this time");
+  AddDuration(command, "--duration", o.device.live.duration, 1, " is not a time, like 500ms, 30s, 10m or 1h",
+              "End after this time");
 }
 
 void AddWatchOptions(CLI::App& command, CaptureArguments& o) {
@@ -482,18 +468,11 @@ void AddWatchOptions(CLI::App& command, CaptureArguments& o) {
       "WHAT",
       "Write only when this happens: finding, error (RDMA_ERROR, a NAK that refuses, Terminate), rnr (an RNR NAK),\n"
       "latency>TIME (an RPC that took longer). Can be repeated");
-  const auto time = [&command](const std::string& name, int64_t& to, const std::string& what) {
-    AddParsed(
-        command, name,
-        [&to](std::string& text) {
-          const auto parsed = ParseDuration(text);
-          if (parsed) to = *parsed;
-          return parsed ? std::string{} : text + " is not a time, like 500ms, 30s or 10m";
-        },
-        "TIME", what);
-  };
-  time("--before", o.before_ns, "With --trigger: keep this much from before it (default: 10s)");
-  time("--after", o.after_ns, "With --trigger: and write this much after it, then end (default: 5s)");
+  constexpr char kNoTime[] = " is not a time, like 500ms, 30s or 10m";
+  AddDuration(command, "--before", o.before_ns, 0, kNoTime,
+              "With --trigger: keep this much from before it (default: 10s)");
+  AddDuration(command, "--after", o.after_ns, 0, kNoTime,
+              "With --trigger: and write this much after it, then end (default: 5s)");
   AddSize(command, "--rewind", o.rewind, 1u << 20, UINT64_MAX,
           "With --trigger: memory for what is kept (default: 256M)");
   command.add_flag("--raw", o.raw, "Only write: nothing is analysed, and no comments are made");

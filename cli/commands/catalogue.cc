@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // stag rules and stag explain: the catalogue of conformance rules.
-#include <algorithm>
 #include <memory>
-#include <numeric>
 
 #include "cli/base/options.h"
 #include "cli/base/row_output.h"
+#include "cli/base/suggestion.h"
 #include "conformance/report/reporter.h"
 
 namespace stag::cli {
@@ -25,51 +24,17 @@ int WriteRules(const CatalogueArguments& options, std::span<const conformance::R
                    });
 }
 
-std::string Upper(std::string text) {
-  for (char& c : text) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
-  return text;
-}
-
-// Levenshtein's distance: how many letters must be added, removed or changed.
-size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row.back();
-}
-
 int ComplainUnknown(const std::string& id) {
-  // Half of it may be wrong, three letters at most.
-  size_t limit = std::min(size_t{4}, (id.size() + 1) / 2);
-  std::string_view nearest;
-  for (const conformance::RuleInfo& rule : conformance::Catalogue()) {
-    for (const std::string_view name : {rule.id, rule.group}) {
-      const size_t distance = Distance(id, name);
-      if (distance >= limit) continue;
-      limit = distance;
-      nearest = name;
-    }
-  }
-  if (!nearest.empty()) {
-    Complain("there is no rule {}; did you mean {}?", id, nearest);
-  } else {
-    Complain("there is no rule {}; stag rules lists them", id);
-  }
+  std::vector<std::string> names;
+  for (const conformance::RuleInfo& rule : conformance::Catalogue())
+    names.insert(names.end(), {std::string(rule.id), std::string(rule.group)});
+  const std::string close = ClosestWord(id, names);
+  Complain("there is no rule {}; {}", id, close.empty() ? "stag rules lists them" : "did you mean " + close + "?");
   return kExitTrouble;
 }
 
 int RunExplain(const CatalogueArguments& options) {
-  const std::string id = Upper(options.id.substr(0, 64));
+  const std::string id = UpperCase(options.id.substr(0, 64));
   const conformance::RuleInfo* rule = conformance::FindRule(id);
   const std::span rules = rule ? std::span(rule, 1) : conformance::FindGroup(id);
   if (rules.empty()) return ComplainUnknown(id);

@@ -195,12 +195,7 @@ void AddCompletion(CLI::App& app, Run& run) {
     *shell = text == "bash" ? Shell::kBash : text == "zsh" ? Shell::kZsh : Shell::kFish;
     return std::string{};
   };
-  command
-      ->add_option_function<std::string>(
-          "SHELL", [](const std::string&) {}, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::Validator(take, ""))
-      ->type_name("");
+  AddValue(*command, "SHELL", take, "", "bash, zsh or fish")->required();
   command->footer(
       "Examples:\n"
       "  source <(stag completion bash)\n"

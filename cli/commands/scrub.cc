@@ -75,21 +75,21 @@ int RunScrub(const ScrubArguments& options) {
   KeepLargeBlocksApart();
   bool made = false;
   const auto key = options.key.empty() ? RandomKey() : KeyFromFile(options.key, made);
-  if (!key) return ComplainText(key.error().message), kExitTrouble;
+  if (!key) return Trouble(key.error());
   if (!options.quiet && options.key.empty())
     Complain("a random key is used, and forgotten: no other capture will match this one (--key FILE keeps it)");
   if (!options.quiet && made) ComplainText(NewKeyText(options.key));
   auto out = ScrubbedFile::Create(options.out, TunnelPortsOf(options));
-  if (!out) return ComplainText(out.error().message), kExitTrouble;
+  if (!out) return Trouble(out.error());
   Pseudonyms pseudonyms(*key);
   Replaced replaced;
   bool complete = true;
   for (size_t i = 0; i < options.files.size(); ++i) {
     const auto done = ScrubFile(options, options.files[i], i, **out, pseudonyms, replaced);
-    if (!done) return ComplainText(done.error().message), kExitTrouble;
+    if (!done) return Trouble(done.error());
     complete = complete && *done;
   }
-  if (const auto finished = (*out)->Finish(); !finished) return ComplainText(finished.error().message), kExitTrouble;
+  if (const auto finished = (*out)->Finish(); !finished) return Trouble(finished.error());
   PutScrubSummary(options, replaced, complete);
   return complete ? kExitFine : kExitTrouble;
 }

@@ -65,10 +65,7 @@ int ShowDevice(const TopArguments& options) {
   const Signals signals;
   std::string warning;
   const auto source = OpenSource(options.device, {}, warning);
-  if (!source) {
-    ComplainText(source.error().message);
-    return kExitTrouble;
-  }
+  if (!source) return Trouble(source.error());
   if (!warning.empty() && !options.quiet) ComplainText(warning);
   TopView view = ViewOf(options, true);
   if (options.once) view.blocks = 1;
@@ -135,15 +132,8 @@ void AddTop(CLI::App& app, Run& run) {
   command->get_option("FILE")->required(false);
   AddDeviceOptions(*command, options->device);
   AddLatencyKey(*command, options->view.by, 5);
-  AddParsed(
-      *command, "--interval",
-      [options](std::string& text) {
-        const auto time = ParseDuration(text);
-        if (!time || *time < 1'000'000) return text + " is not a time of at least 1ms, like 500ms or 10s";
-        options->interval_ns = *time;
-        return std::string{};
-      },
-      "TIME", "How long an interval is (default: 1s)");
+  AddDuration(*command, "--interval", options->interval_ns, 1'000'000,
+              " is not a time of at least 1ms, like 500ms or 10s", "How long an interval is (default: 1s)");
   AddChoice<TopSort>(*command, "--sort", options->view.sort,
                      {{"calls", TopSort::kCalls},
                       {"bytes", TopSort::kBytes},

@@ -33,14 +33,11 @@ constexpr Word kKinds[] = {{"drop", FaultKind::kDrop},
 
 constexpr std::chrono::seconds kLongestDelay{60};
 
-bool ParseNumber(std::string_view text, uint32_t& out) {
-  int base = 10;
-  if (text.starts_with("0x")) {
-    text.remove_prefix(2);
-    base = 16;
-  }
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  return error == std::errc{} && end == text.data() + text.size();
+bool TakeNumber(std::string_view text, uint32_t& out) {
+  const bool hex = text.starts_with("0x");
+  const auto number = ParseNumber<uint32_t>(text.substr(hex ? 2 : 0), hex ? 16 : 10);
+  out = number.value_or(0);
+  return number.has_value();
 }
 bool ParseDecimal(std::string_view text, double& out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out, std::chars_format::fixed);
@@ -64,14 +61,12 @@ bool IsKnown(const std::string& name) {
 std::string ParseWhom(std::string_view text, FaultRule& rule) {
   if (text == "any") return {};
   if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
-    if (ParseNumber(text.substr(0, colon), rule.program.emplace()) &&
-        ParseNumber(text.substr(colon + 1), rule.procedure.emplace()))
+    if (TakeNumber(text.substr(0, colon), rule.program.emplace()) &&
+        TakeNumber(text.substr(colon + 1), rule.procedure.emplace()))
       return {};
     return std::string(text) + " is not PROGRAM:PROCEDURE, like 100003:6";
   }
-  rule.name = text;
-  for (char& c : rule.name)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  rule.name = UpperCase(text);
   if (IsKnown(rule.name)) return {};
   return "there is no procedure " + std::string(text) + ": any, a name like READ, or PROGRAM:PROCEDURE is wanted";
 }
@@ -85,7 +80,7 @@ std::string ParseValue(std::string_view word, std::optional<std::string_view> va
       return ns && rule.delay <= kLongestDelay ? "" : "delay wants a time of at most 60 s, like delay:20ms";
     }
     case FaultKind::kCredit:
-      return value && ParseNumber(*value, rule.value) ? "" : "credit wants a number, like credit:1";
+      return value && TakeNumber(*value, rule.value) ? "" : "credit wants a number, like credit:1";
     case FaultKind::kError:
       rule.value = given == "ERR_VERS" ? rpcrdma::kErrVers : rpcrdma::kErrChunk;
       return given == rpcrdma::ErrorName(rule.value) ? "" : "error wants error:ERR_CHUNK or error:ERR_VERS";

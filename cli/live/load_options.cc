@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/live/load_options.h"
 
-#include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "cli/base/common_options.h"
@@ -26,14 +24,12 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
 }
 
 std::optional<uint32_t> ParseWeight(std::string_view text) {
-  uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value > kMostWeight) return {};
-  return value;
+  const auto weight = ParseNumber<uint32_t>(text);
+  return weight && *weight <= kMostWeight ? weight : std::nullopt;
 }
 
-std::optional<Operation> FindOperation(std::string name) {
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+std::optional<Operation> FindOperation(std::string_view text) {
+  const std::string name = UpperCase(text);
   for (size_t i = 0; i < generate::kOperations; ++i)
     if (name == generate::OperationName(static_cast<Operation>(i))) return static_cast<Operation>(i);
   return {};
@@ -55,7 +51,7 @@ std::string TakeMix(const std::string& text, generate::Mix& mix) {
   uint64_t sum = 0;
   for (const std::string_view part : Split(text, ',')) {
     const size_t equals = part.find('=');
-    const auto operation = FindOperation(std::string(part.substr(0, equals)));
+    const auto operation = FindOperation(part.substr(0, equals));
     const auto weight = equals == std::string_view::npos ? 1 : ParseWeight(part.substr(equals + 1));
     if (!operation || !weight) return text + " is not a mix of operations like read=70,write=20,getattr=10";
     generate::Weight(mix, *operation) += *weight;
@@ -97,10 +93,9 @@ std::string TakeHex(const std::string& text, size_t most_bytes, std::vector<std:
   std::string complaint = text + " is not 1 to " + std::to_string(most_bytes) + " bytes in hexadecimal";
   if (text.empty() || text.size() % 2 != 0 || text.size() / 2 > most_bytes) return complaint;
   for (size_t i = 0; i < text.size(); i += 2) {
-    uint8_t value = 0;
-    const auto [end, error] = std::from_chars(text.data() + i, text.data() + i + 2, value, 16);
-    if (error != std::errc{} || end != text.data() + i + 2) return complaint;
-    bytes.push_back(std::byte{value});
+    const auto value = ParseNumber<uint8_t>(std::string_view(text).substr(i, 2), 16);
+    if (!value) return complaint;
+    bytes.push_back(std::byte{*value});
   }
   return {};
 }

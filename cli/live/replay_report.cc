@@ -125,13 +125,13 @@ void PutPlayText(std::string& out, const ReplayedRow& row, const Style& style) {
   if (total.resent > 0) Put(out, ", {} sent again", total.resent);
   if (total.put_off > 0) Put(out, ", put off {} by the server", Count(total.put_off, "time"));
   if (report.unknown > 0) Put(out, "; {} with values that no live reply gave", report.unknown);
-  Put(out, "\n{}{} in ", row.ranks > 1 ? fmt::format("{} ranks, ", row.ranks) : "",
-      Count(report.connections, "connection"));
-  PutDuration(out, report.elapsed.count());
-  Put(out, ": {:.0f} calls/s, {:.1f} MB/s out, {:.1f} MB/s in; ", row.CallsPerSecond(),
-      row.PerSecond(report.sent_bytes) / 1e6, row.PerSecond(report.received_bytes) / 1e6);
-  Put(out, "{} waited for a credit, {} for a slot; {} outstanding at most", Count(report.credit_stalls, "call"),
-      report.slot_stalls, report.max_outstanding);
+  Put(out,
+      "\n{}{} in {}: {:.0f} calls/s, {:.1f} MB/s out, {:.1f} MB/s in; {} waited for a credit, {} for a slot; {} "
+      "outstanding at most",
+      row.ranks > 1 ? fmt::format("{} ranks, ", row.ranks) : "", Count(report.connections, "connection"),
+      DurationText(report.elapsed.count()), row.CallsPerSecond(), row.PerSecond(report.sent_bytes) / 1e6,
+      row.PerSecond(report.received_bytes) / 1e6, Count(report.credit_stalls, "call"), report.slot_stalls,
+      report.max_outstanding);
   if (report.backward_calls > 0) Put(out, "; {} of the server", Count(report.backward_calls, "call"));
   Put(out, "\n");
 }

@@ -7,10 +7,7 @@ namespace stag::cli {
 
 std::optional<WantedRule> ParseWantedRule(std::string_view text) {
   const size_t hash = text.find('#');
-  std::string id(text.substr(0, hash));
-  for (char& c : id)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
-  WantedRule wanted{conformance::FindRule(id), 0};
+  WantedRule wanted{conformance::FindRule(UpperCase(text.substr(0, hash))), 0};
   if (!wanted.rule) return std::nullopt;
   if (hash == std::string_view::npos) return wanted;
   const auto number = ParseNumber<uint64_t>(text.substr(hash + 1));

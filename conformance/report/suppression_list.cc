@@ -7,6 +7,7 @@
 #include "conformance/engine/text.h"
 #include "conformance/report/fingerprint.h"
 #include "conformance/report/procedure.h"
+#include "protocol/base/words.h"
 #include "text/json_reader.h"
 
 namespace stag::conformance {
@@ -20,8 +21,8 @@ Result<void> SuppressionList::Add(std::string_view text) {
       if (!string || string->empty()) return Text("\"", name, "\" is not a string with something in it");
     }
     const auto text_of = [&line](std::string_view name) { return std::string(line.Text(name)); };
-    Entry entry{text_of("rule"), text_of("fingerprint"), text_of("procedure"), text_of("reason"), {}, false};
-    for (char& c : entry.rule) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+    Entry entry{
+        UpperCase(line.Text("rule")), text_of("fingerprint"), text_of("procedure"), text_of("reason"), {}, false};
     if (entry.reason.empty()) return "an entry without a \"reason\"";
     if (entry.rule.empty() && entry.fingerprint.empty()) return "an entry without a \"rule\" or \"fingerprint\"";
     if (!entry.rule.empty() && !IsSelector(entry.rule)) return Text("\"", entry.rule, "\" names no rule");

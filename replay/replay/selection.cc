@@ -2,23 +2,12 @@
 #include "replay/replay/selection.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "protocol/base/words.h"
 
 namespace stag::replay {
 
 namespace {
-
-bool ParseNumber(std::string_view text, uint64_t& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-std::string Upper(std::string_view text) {
-  std::string upper(text);
-  for (char& c : upper)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return upper;
-}
 
 bool IsCompound(const recording::RecordedRpc& rpc) {
   return rpc.program == nfs::kNfsProgram && rpc.version == 4 && rpc.procedure == 1;
@@ -48,14 +37,14 @@ Result<void> Selection::Add(std::string_view text) {
     const std::string_view one = rest.substr(0, comma);
     Item item;
     const size_t dash = one.find('-');
-    const bool number = dash == std::string_view::npos
-                            ? ParseNumber(one, item.first) && (item.last = item.first, true)
-                            : ParseNumber(one.substr(0, dash), item.first) &&
-                                  ParseNumber(one.substr(dash + 1), item.last) && item.first <= item.last;
-    if (!number) {
+    const auto first = ParseNumber<uint64_t>(one.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : ParseNumber<uint64_t>(one.substr(dash + 1));
+    item.first = first.value_or(0);
+    item.last = last.value_or(0);
+    if (!first || !last || *first > *last) {
       const bool named = term.kind == Kind::kProgram || term.kind == Kind::kProcedure;
       if (!named || one.empty()) return Fail(std::string(text) + " is not a list of numbers and ranges like 1,5-9");
-      item.name = Upper(one);
+      item.name = UpperCase(one);
     }
     term.items.push_back(std::move(item));
     if (comma == std::string_view::npos) break;
