@@ -20,14 +20,11 @@ void PutLinkReport(std::string& out, const fabric::DecoderStats& stats) {
     separator = "; ";
   }
   if (stats.bad_crc > 0) {
-    Put(out, "{}", std::exchange(separator, "; "));
-    PutCount(out, stats.bad_crc, "packet");
-    Put(out, " with a wrong checksum, left out unless the receiver acknowledged it");
+    Put(out, "{}{} with a wrong checksum, left out unless the receiver acknowledged it", std::exchange(separator, "; "),
+        Count(stats.bad_crc, "packet"));
   }
   if (stats.tunneled > 0) {
-    Put(out, "{}", std::exchange(separator, "; "));
-    PutCount(out, stats.tunneled, "frame");
-    Put(out, " unwrapped: ");
+    Put(out, "{}{} unwrapped: ", std::exchange(separator, "; "), Count(stats.tunneled, "frame"));
     const char* comma = "";
     for (size_t kind = 0; kind < stats.tunnels.size(); ++kind) {
       if (stats.tunnels[kind] > 0)
@@ -41,8 +38,7 @@ void PutLinkReport(std::string& out, const fabric::DecoderStats& stats) {
 }
 
 void PutStopped(std::string& out, const fabric::StopCounts& stopped) {
-  PutCount(out, stopped.all(), "frame");
-  Put(out, " not looked into: ");
+  Put(out, "{} not looked into: ", Count(stopped.all(), "frame"));
   const char* comma = "";
   uint64_t listed = 0;
   for (const fabric::StopCounts::Entry& entry : stopped.entries()) {

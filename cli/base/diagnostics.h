@@ -25,6 +25,13 @@ class Diagnostics {
   void Complain(fmt::format_string<Args...> format, Args&&... args) {
     write_(fmt::format(format, std::forward<Args>(args)...));
   }
+  // Tells that memory had no room for `n` of something of `file`: "packets of 3 connections are not counted"; 0:
+  // nothing.
+  void OverMemory(std::string_view file, uint64_t n, std::string_view noun, std::string_view rest,
+                  std::string_view start = "") {
+    if (n > 0)
+      Complain("{}: the memory cap was reached: {}{}{}; --memory raises the cap", file, start, Count(n, noun), rest);
+  }
 
  private:
   std::function<void(std::string_view)> write_;

@@ -116,10 +116,7 @@ void RowOutput::Finish() {
 }
 
 void RowOutput::Complain(std::string_view file) const {
-  if (left_out_ > 0)
-    output_.diagnostics().Complain(
-        "{}: the memory cap was reached: {} that sort last left out; --memory raises the cap", file,
-        Count(left_out_, "row"));
+  output_.diagnostics().OverMemory(file, left_out_, "row", " that sort last left out");
   if (table_ && table_->left_out() > 0 && !options_.quiet)
     output_.diagnostics().Complain("{} left out: the terminal has no room for them; --wide shows all",
                                    Count(table_->left_out(), "column"));

@@ -30,9 +30,8 @@ constexpr std::string_view kSharedDark =
 
 void PutSvgText(std::string& out, double x, double y, std::string_view classes, std::string_view text,
                 std::string_view anchor) {
-  Put(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">", x, y, classes, anchor);
-  PutMarkup(out, text);
-  Put(out, "</text>\n");
+  Put(out, "<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">{}</text>\n", x, y, classes, anchor,
+      Markup(text));
 }
 
 double NiceStep(double value) {
@@ -75,14 +74,13 @@ void BeginSvg(std::string& out, double height, const std::string& title, const s
   } else {
     Put(out, "<svg class=\"picture {}\"", place.kind);
   }
-  Put(out, " viewBox=\"0 {} {} {}\" role=\"img\" aria-labelledby=\"{} {}\">\n<title id=\"{}\">", top, kSvgWidth,
-      height - top, place.Id("title"), place.Id("desc"), place.Id("title"));
-  PutMarkup(out, title);
-  Put(out, "</title>\n<desc id=\"{}\">", place.Id("desc"));
+  Put(out,
+      " viewBox=\"0 {} {} {}\" role=\"img\" aria-labelledby=\"{} {}\">\n<title id=\"{}\">{}</title>\n<desc id=\"{}\">",
+      top, kSvgWidth, height - top, place.Id("title"), place.Id("desc"), place.Id("title"), Markup(title),
+      place.Id("desc"));
   std::string_view separator;
   for (const std::string& line : description) {
-    Put(out, separator);
-    PutMarkup(out, line);
+    Put(out, "{}{}", separator, Markup(line));
     separator = "\n";
   }
   Put(out, "</desc>\n");

@@ -76,12 +76,7 @@ class Lister {
   uint64_t others() const { return others_; }
   // Of what memory was too little for. `file`: its name.
   void ReportWhatIsMissing(const std::string& file) const {
-    if (uncounted_ > 0) {
-      output_.diagnostics().Complain(
-          "{}: the memory cap was reached: packets of {} are not counted; --memory raises "
-          "the cap",
-          file, Count(uncounted_, "connection"));
-    }
+    output_.diagnostics().OverMemory(file, uncounted_, "connection", " are not counted", "packets of ");
     rows_.Complain(file, output_.diagnostics());
   }
 
@@ -129,8 +124,7 @@ class TextOfConnection {
     PutSetup(out, c, client, style);
     if (c.proof != session::Proof::kRpcRdma) {
       Label(out, "messages");
-      PutCount(out, c.other_messages, "Send");
-      Put(out, "\n");
+      Put(out, "{}\n", Count(c.other_messages, "Send"));
     } else if (c.opened || c.calls + c.replies + c.other_messages > 0) {
       PutTerms(out, c, client);
       PutTraffic(out, c, client, server);
@@ -152,8 +146,7 @@ class TextOfConnection {
       PutTime(out, c.first_frame.time_ns);
     }
     if (const auto span = Elapsed(c.first_frame, c.last_frame)) {
-      Put(out, ", ");
-      PutDuration(out, *span);
+      Put(out, ", {}", DurationText(*span));
     }
     Put(out, "\n");
   }
@@ -184,11 +177,8 @@ class TextOfConnection {
     Label(out, label);
     if (setup.has_data()) {
       const rpcrdma::PrivateData& data = setup.search.data;
-      Put(out, "sends up to ");
-      PutSize(out, data.send_bytes());
-      Put(out, ", receives up to ");
-      PutSize(out, data.receive_bytes());
-      Put(out, ", remote invalidation {}", data.remote_invalidation() ? "yes" : "no");
+      Put(out, "sends up to {}, receives up to {}, remote invalidation {}", SizeText(data.send_bytes()),
+          SizeText(data.receive_bytes()), data.remote_invalidation() ? "yes" : "no");
     } else if (setup.meaningful().empty()) {
       Put(out, "no private data");
     } else if (setup.search.found == rpcrdma::PrivateDataSearch::Found::kNothing) {
@@ -247,10 +237,8 @@ class TextOfConnection {
 
   void PutTraffic(std::string& out, const Connection& c, Side client, Side server) const {
     Label(out, "messages");
-    Put(out, "{}: ", c.counters[0].messages + c.counters[1].messages);
-    PutCount(out, c.calls, "call");
-    Put(out, ", {} repl{}, ", c.replies, c.replies == 1 ? "y" : "ies");
-    PutCount(out, c.errors, "error");
+    Put(out, "{}: {}, {} repl{}, {}", c.counters[0].messages + c.counters[1].messages, Count(c.calls, "call"),
+        c.replies, c.replies == 1 ? "y" : "ies", Count(c.errors, "error"));
     if (c.backward_calls > 0) Put(out, ", {} backward", c.backward_calls);
     if (c.replies_without_call > 0) Put(out, ", {} answering calls that were not captured", c.replies_without_call);
     if (c.other_messages > 0) Put(out, ", {} not RPC-over-RDMA", c.other_messages);
@@ -261,21 +249,13 @@ class TextOfConnection {
 
   void PutCounters(std::string& out, const session::SideCounters& n, std::string_view label) const {
     Label(out, label);
-    PutCount(out, n.messages, "Send");
-    Put(out, " of ");
-    PutSize(out, n.send_bytes);
+    Put(out, "{} of {}", Count(n.messages, "Send"), SizeText(n.send_bytes));
     if (n.send_with_invalidate > 0) Put(out, " ({} with Invalidate)", n.send_with_invalidate);
     if (n.write_operations > 0) {
-      Put(out, ", ");
-      PutCount(out, n.write_operations, "RDMA Write");
-      Put(out, " of ");
-      PutSize(out, n.write_bytes);
+      Put(out, ", {} of {}", Count(n.write_operations, "RDMA Write"), SizeText(n.write_bytes));
     }
     if (n.read_operations > 0) {
-      Put(out, ", ");
-      PutCount(out, n.read_operations, "RDMA Read");
-      Put(out, " of ");
-      PutSize(out, n.read_bytes);
+      Put(out, ", {} of {}", Count(n.read_operations, "RDMA Read"), SizeText(n.read_bytes));
     }
     Put(out, "\n");
   }
@@ -288,8 +268,7 @@ class TextOfConnection {
     std::string_view separator;
     const auto put = [&](uint64_t n, std::string_view what) {
       if (n == 0) return;
-      Put(out, separator);
-      PutCount(out, n, what);
+      Put(out, "{}{}", separator, Count(n, what));
       separator = ", ";
     };
     put(gaps, "gap");

@@ -111,11 +111,8 @@ class CreditLister final : public session::CreditSink {
   uint64_t count() const { return count_; }
   // Tells the user what memory was too little for.
   void Complain(const std::string& file) const {
-    for (const auto& [count, what] : {std::pair(without_table_, "table"), {left_out_, "change"}}) {
-      if (count == 0) continue;
-      output_.diagnostics().Complain("{}: the memory cap was reached: {} left out; --memory raises the cap", file,
-                                     Count(count, what));
-    }
+    output_.diagnostics().OverMemory(file, without_table_, "table", " left out");
+    output_.diagnostics().OverMemory(file, left_out_, "change", " left out");
     rows_.Complain(file, output_.diagnostics());
   }
 

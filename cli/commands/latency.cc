@@ -147,10 +147,7 @@ FileOutcome Collect(const std::string& file, const LatencyArguments& options, bo
     diagnostics.Complain("{}: {} left out: the capture has too little of the Calls (snap length)", DisplayName(file),
                          Count(cut, "RPC"));
   }
-  if (unnamed > 0) {
-    diagnostics.Complain("{}: the memory cap was reached: {} of files left out; --memory raises the cap",
-                         DisplayName(file), Count(unnamed, "name"));
-  }
+  diagnostics.OverMemory(DisplayName(file), unnamed, "name", " of files left out");
   if (untimed > 0) {
     diagnostics.Complain("{}: {} left out: the clock went back, there are two clocks, or frames have no times",
                          DisplayName(file), Count(untimed, "RPC"));
@@ -235,9 +232,9 @@ void AddLatency(CLI::App& app, Run& run) {
   AddParsed(
       *command, "--slowest",
       [options](std::string& text) {
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options->slowest);
-        const bool fine = error == std::errc{} && end == text.data() + text.size() && options->slowest <= 10000;
-        return fine ? std::string{} : text + " is not a number up to 10000";
+        const auto slowest = ParseNumber<size_t>(text);
+        options->slowest = slowest.value_or(0);
+        return slowest && *slowest <= 10000 ? std::string{} : text + " is not a number up to 10000";
       },
       "N", "Also the slowest N RPCs: frames, the phase that took the time, and what happened meanwhile");
   CLI::Option* against =

@@ -96,18 +96,8 @@ class LimitsLister {
   uint64_t count() const { return count_; }
   // Tells the user what memory was too little for. `file`: its name.
   void Complain(const std::string& file) const {
-    if (uncounted_ > 0) {
-      output_.diagnostics().Complain(
-          "{}: the memory cap was reached: packets of {} are not counted; --memory raises "
-          "the cap",
-          file, Count(uncounted_, "connection"));
-    }
-    if (apart_ > 0) {
-      output_.diagnostics().Complain(
-          "{}: the memory cap was reached: {} compared with others in part; --memory raises "
-          "the cap",
-          file, Count(apart_, "connection"));
-    }
+    output_.diagnostics().OverMemory(file, uncounted_, "connection", " are not counted", "packets of ");
+    output_.diagnostics().OverMemory(file, apart_, "connection", " compared with others in part");
     rows_.Complain(file, output_.diagnostics());
   }
 

@@ -68,10 +68,7 @@ class TransportLister {
       diagnostics.Complain("{}: {} without RPC-over-RDMA; --all lists {}", name,
                            Count(others_, "other RDMA connection"), others_ == 1 ? "it" : "them");
     }
-    if (left_out_ > 0) {
-      diagnostics.Complain("{}: the memory cap was reached: {} left out; --memory raises the cap", name,
-                           Count(left_out_, "connection"));
-    }
+    diagnostics.OverMemory(name, left_out_, "connection", " left out");
     rows_.Complain(name, diagnostics);
   }
 

@@ -123,11 +123,10 @@ class Panel {
 
   void Write() {
     const double title = top_ - kLane * static_cast<double>(lanes_) - kTitle;
-    Put(out_, "<text x=\"{}\" y=\"{:.1f}\"><tspan class=\"text strong\">", kLeft, title + 14);
-    PutMarkup(out_, plot_.title);
-    Put(out_, "</tspan><tspan class=\"muted\" dx=\"14\">");
-    PutMarkup(out_, plot_.ends);
-    Put(out_, "</tspan></text>\n");
+    Put(out_,
+        "<text x=\"{}\" y=\"{:.1f}\"><tspan class=\"text strong\">{}</tspan><tspan class=\"muted\" "
+        "dx=\"14\">{}</tspan></text>\n",
+        kLeft, title + 14, Markup(plot_.title), Markup(plot_.ends));
     PutSvgText(out_, kLeft, title + 31, "muted", plot_.figures);
     WriteAxes();
     WriteUnknown();

@@ -79,10 +79,7 @@ void PutTail(std::string& out, const analysis::LatencyHistograms* of_key, const 
 
 void PutMedians(std::string& out, const analysis::LatencyRow& row) {
   const analysis::LatencyComparison& compared = *row.comparison;
-  Put(out, "median ");
-  PutDuration(out, compared.against.times.p50.ns);
-  Put(out, " -> ");
-  PutDuration(out, row.now.times.p50.ns);
+  Put(out, "median {} -> {}", DurationText(compared.against.times.p50.ns), DurationText(row.now.times.p50.ns));
   if (compared.against.times.p50.ns > 0) Put(out, " ({:+.1f} %)", compared.difference->p50_percent.value);
 }
 
@@ -127,9 +124,7 @@ std::string SlowSentence(const analysis::LatencySample& sample) {
   }
   if (sample.waits.size() > kMostWaits) stag::Put(out, "; and {} times more", sample.waits.size() - kMostWaits);
   if (sample.silence_ns > 0) {
-    stag::Put(out, "; for ");
-    PutDuration(out, sample.silence_ns);
-    stag::Put(out, " no packet on its connection");
+    stag::Put(out, "; for {} no packet on its connection", DurationText(sample.silence_ns));
   }
   return out;
 }

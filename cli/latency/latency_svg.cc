@@ -105,9 +105,7 @@ void PutCurves(std::string& out, const analysis::LatencyTable& table, const anal
         Put(path, "{}{:.1f} {:.1f}", path.empty() ? "M" : "L", PercentileX(thousandths),
             scale.Y(row->times[0].Percentile(thousandths)));
       }
-      Put(out, "<path class=\"line c{} {}\" d=\"{}\"><title>", i, classes, path);
-      PutMarkup(out, keys[i]);
-      Put(out, "</title></path>\n");
+      Put(out, "<path class=\"line c{} {}\" d=\"{}\"><title>{}</title></path>\n", i, classes, path, Markup(keys[i]));
     };
     put(table, "");
     if (against) put(*against, "before");

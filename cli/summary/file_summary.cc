@@ -437,17 +437,11 @@ void FileSummary::FindWhatIsOfNoConnection() {
 }
 
 void FileSummary::ReportWhatIsMissing(Diagnostics& diagnostics) const {
-  const auto complain = [&](uint64_t n, std::string_view what, std::string_view rest) {
-    if (n > 0) {
-      diagnostics.Complain("{}: the memory cap was reached: {} {}; --memory raises the cap", name_, Count(n, what),
-                           rest);
-    }
-  };
-  complain(gatherer_->left_out(), "connection", "in the totals only");
-  complain(gatherer_->uncounted(), "connection", "without counted packets");
-  complain(gatherer_->untold(), "unanswered RPC", "left out");
-  complain(wrong_left_out_, "sentence", "about connections left out");
-  complain(latency().left_out(), "RPC", "left out of latencies");
+  diagnostics.OverMemory(name_, gatherer_->left_out(), "connection", " in the totals only");
+  diagnostics.OverMemory(name_, gatherer_->uncounted(), "connection", " without counted packets");
+  diagnostics.OverMemory(name_, gatherer_->untold(), "unanswered RPC", " left out");
+  diagnostics.OverMemory(name_, wrong_left_out_, "sentence", " about connections left out");
+  diagnostics.OverMemory(name_, latency().left_out(), "RPC", " left out of latencies");
 }
 
 const analysis::LatencyTable& FileSummary::latency() const { return times_->table; }

@@ -140,17 +140,13 @@ ReportPart PartMaker::Make(std::optional<uint64_t> size, const std::vector<std::
 
 void PartMaker::Begin(std::string& out) const {
   if (!several_) return;
-  Put(out, "<h3 class=\"part\"><bdi>");
-  PutMarkup(out, summary_.name());
-  Put(out, "</bdi></h3>\n");
+  Put(out, "<h3 class=\"part\"><bdi>{}</bdi></h3>\n", Markup(summary_.name()));
 }
 
 void PartMaker::AddFile(std::optional<uint64_t> size, const std::vector<std::string>& remarks) {
   const FileOutcome& outcome = summary_.outcome();
   std::string& out = part_.row;
-  Put(out, "<tr><th scope=\"row\" class=\"file\"><bdi>");
-  PutMarkup(out, summary_.name());
-  Put(out, "</bdi></th>");
+  Put(out, "<tr><th scope=\"row\" class=\"file\"><bdi>{}</bdi></th>", Markup(summary_.name()));
   PutNumberCell(out, size ? ByteCount(*size) : "not known");
   PutCountCell(out, outcome.frames);
   const bool any = outcome.frames > 0;
@@ -176,12 +172,9 @@ void PartMaker::AddFile(std::optional<uint64_t> size, const std::vector<std::str
   for (const std::string& line : lines) {
     Put(part_.dropped, "<li>");
     if (several_) {
-      Put(part_.dropped, "<bdi>");
-      PutMarkup(part_.dropped, BaseName(summary_.name()));
-      Put(part_.dropped, "</bdi>: ");
+      Put(part_.dropped, "<bdi>{}</bdi>: ", Markup(BaseName(summary_.name())));
     }
-    PutMarkup(part_.dropped, line);
-    Put(part_.dropped, "</li>\n");
+    Put(part_.dropped, "{}</li>\n", Markup(line));
   }
 }
 
@@ -247,9 +240,7 @@ void PartMaker::AddLatency() {
   for (size_t i = 0; i < std::min(keys.size(), ReportPage::kRows); ++i) {
     const analysis::LatencyHistograms& row = table.Row(keys[i]);
     const analysis::TimeHistogram& times = row.times[0];
-    Put(out, "<tr><th scope=\"row\">");
-    PutMarkup(out, keys[i]);
-    Put(out, "</th>");
+    Put(out, "<tr><th scope=\"row\">{}</th>", Markup(keys[i]));
     PutCountCell(out, times.count());
     for (const uint64_t thousandths : {500u, 900u, 990u, 999u, 1000u})
       PutNumberCell(out, DurationText(static_cast<int64_t>(times.Percentile(thousandths))));
@@ -284,15 +275,11 @@ void PartMaker::AddLatency() {
   for (const analysis::LatencySample& sample : slowest) {
     Put(out, "<tr>");
     PutNumberCell(out, DurationText(sample.rtt_ns));
-    Put(out, "<td>");
-    PutMarkup(out, sample.name);
-    Put(out, "</td>");
+    Put(out, "<td>{}</td>", Markup(sample.name));
     PutNumberCell(out, fmt::format("{}", sample.connection));
     for (const uint64_t frame : {sample.call_frame, sample.reply_frame})
       Put(out, "<td class=\"number\" data-file=\"{0}\" data-frame=\"{1}\">{1}</td>", file_, frame);
-    Put(out, "<td class=\"words\">");
-    PutMarkup(out, SlowSentence(sample));
-    Put(out, "</td></tr>\n");
+    Put(out, "<td class=\"words\">{}</td></tr>\n", Markup(SlowSentence(sample)));
   }
   Put(out, "</tbody></table></div></details>\n");
   if (!pictures_) return;
@@ -346,8 +333,7 @@ void PartMaker::AddTransport() {
           ++more;
           continue;
         }
-        Put(told, "<li>Connection {}: ", one->connection.info.id);
-        PutMarkup(told, trouble.text);
+        Put(told, "<li>Connection {}: {}", one->connection.info.id, Markup(trouble.text));
         if (trouble.frame != 0) Put(told, " {}", FrameText(trouble.frame, file_, several_ ? &part_.name : nullptr));
         Put(told, "</li>\n");
       }
@@ -416,9 +402,7 @@ void PartMaker::AddLimits() {
     std::vector<std::string> signatures = analysis::LimitSignatures(all[i]->connection, limits, all[i]->health.get());
     std::ranges::move(analysis::PairSignatures(paired[i], counts[i]), std::back_inserter(signatures));
     for (const std::string& seen : signatures) {
-      Put(told, "<li>Connection {}: ", id);
-      PutMarkup(told, seen);
-      Put(told, ".</li>\n");
+      Put(told, "<li>Connection {}: {}.</li>\n", id, Markup(seen));
     }
   }
   EndTable(out, summary_.connection_count() - std::min(all.size(), ReportPage::kRows), "connection", "stag limits");

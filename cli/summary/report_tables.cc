@@ -32,9 +32,7 @@ std::string FrameText(uint64_t number, size_t file, const std::string* name) {
   std::string out;
   Put(out, "<span class=\"frame\" data-file=\"{}\" data-frame=\"{}\">frame {}", file, number, number);
   if (name) {
-    Put(out, " of <bdi>");
-    PutMarkup(out, BaseName(*name));
-    Put(out, "</bdi>");
+    Put(out, " of <bdi>{}</bdi>", Markup(BaseName(*name)));
   }
   Put(out, "</span>");
   return out;

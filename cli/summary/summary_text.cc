@@ -31,8 +31,7 @@ class Page {
         Count(summary_.outcome().frames, "frame"), Count(summary_.connection_count(), "connection"),
         Count(summary_.outcome().session.transactions, "RPC"));
     if (const auto span = summary_.span_ns()) {
-      Put(out, ", ");
-      PutDuration(out, *span);
+      Put(out, ", {}", DurationText(*span));
     }
     Put(out, "\n");
     if (summary_.outcome().slice) Put(out, "A slice of a capture: what is missing in it was left out.\n");
@@ -98,11 +97,10 @@ class Page {
     ForEachConnection(out, "Connections", style, [&](size_t i) {
       const Connection& c = listed_[i].connection;
       const Side client = c.client, server = transport::Other(client);
-      Put(out, "{} {} {} {}: ", fabric::FabricName(c.info.fabric),
+      Put(out, "{} {} {} {}: {}, {} repl{}, {}", fabric::FabricName(c.info.fabric),
           fabric::EndpointText(c.info.endpoint[client], c.info.fabric), c.client_known ? "->" : "<->",
-          fabric::EndpointText(c.info.endpoint[server], c.info.fabric));
-      PutCount(out, c.calls, "call");
-      Put(out, ", {} repl{}, {}", c.replies, c.replies == 1 ? "y" : "ies", fabric::CloseName(c.close_reason));
+          fabric::EndpointText(c.info.endpoint[server], c.info.fabric), Count(c.calls, "call"), c.replies,
+          c.replies == 1 ? "y" : "ies", fabric::CloseName(c.close_reason));
     });
   }
 
@@ -151,10 +149,8 @@ class Page {
       const uint64_t all = client.packets + server.packets;
       const uint64_t again =
           client.retransmitted + server.retransmitted + client.repeated_responses + server.repeated_responses;
-      PutCount(out, all, iwarp ? "segment" : "packet");
-      Put(out, " of ");
-      PutSize(out, client.bytes + server.bytes);
-      Put(out, ", {} sent again", again);
+      Put(out, "{} of {}, {} sent again", Count(all, iwarp ? "segment" : "packet"),
+          SizeText(client.bytes + server.bytes), again);
       if (all > 0 && again > 0) Put(out, " ({:.2g} %)", 100 * static_cast<double>(again) / static_cast<double>(all));
       if (const uint64_t naks = client.naks() + server.naks(); naks > 0) Put(out, ", {}", Count(naks, "NAK"));
       if (const uint64_t lost = client.lost_from_capture + server.lost_from_capture; lost > 0)

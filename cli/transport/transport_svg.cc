@@ -110,11 +110,10 @@ class Panel {
   }
 
   void Write() {
-    Put(out_, "<text x=\"{}\" y=\"{:.1f}\"><tspan class=\"text strong\">", kSvgLeft, top_ - kTitle + 14);
-    PutMarkup(out_, plot_.title);
-    Put(out_, "</tspan><tspan class=\"muted\" dx=\"14\">");
-    PutMarkup(out_, plot_.ends);
-    Put(out_, "</tspan></text>\n");
+    Put(out_,
+        "<text x=\"{}\" y=\"{:.1f}\"><tspan class=\"text strong\">{}</tspan><tspan class=\"muted\" "
+        "dx=\"14\">{}</tspan></text>\n",
+        kSvgLeft, top_ - kTitle + 14, Markup(plot_.title), Markup(plot_.ends));
     PutSvgText(out_, kSvgLeft, top_ - kTitle + 31, "muted", plot_.figures);
     WriteAxes();
     WriteSent();
@@ -189,9 +188,7 @@ class Panel {
     } else {
       Put(out_, shape->path);
     }
-    Put(out_, "\"><title>");
-    PutMarkup(out_, TitleOf(mark, plot_.bytes));
-    Put(out_, "</title></path>\n");
+    Put(out_, "\"><title>{}</title></path>\n", Markup(TitleOf(mark, plot_.bytes)));
   }
 
   std::string& out_;
