@@ -11,6 +11,8 @@
 #include <optional>
 #include <set>
 
+#include "analysis/scrub/key_file.h"
+#include "analysis/scrub/scrubbed_reader.h"
 #include "capture/live/file_set.h"
 #include "capture/live/live_reader.h"
 #include "capture/live/rewind.h"
@@ -26,8 +28,6 @@
 #include "cli/live/device_options.h"
 #include "cli/live/device_rows.h"
 #include "cli/live/live_monitor.h"
-#include "cli/scrub/key_file.h"
-#include "cli/scrub/scrubbed_reader.h"
 #include "cli/slice/held_frames.h"
 #include "results/json.h"
 #include "text/parse.h"
@@ -206,22 +206,22 @@ struct Watching {
 
 // --scrub: what turns packets into those that may be seen.
 struct Scrubbing {
-  Scrubbing(const Pseudonyms::Key& key, bool made) : pseudonyms(key), new_key(made) {}
-  Pseudonyms pseudonyms;
+  Scrubbing(const scrub::Pseudonyms::Key& key, bool made) : pseudonyms(key), new_key(made) {}
+  scrub::Pseudonyms pseudonyms;
   const bool new_key;
-  Replaced replaced;
+  scrub::Replaced replaced;
 };
 Result<void> StartScrubbing(const CaptureArguments& options, std::optional<Scrubbing>& scrubbing) {
   if (options.scrub_key.empty()) return {};
   bool made = false;
-  const auto key = KeyFromFile(options.scrub_key, made);
+  const auto key = scrub::KeyFromFile(options.scrub_key, made);
   if (!key) return tl::unexpected(key.error());
   scrubbing.emplace(*key, made);
   return {};
 }
 
 void PutSummary(std::string& out, const CaptureArguments& options, const capture::LiveCounts& counts,
-                const Keeper& keeper, const std::optional<std::string>& fired, const Replaced* replaced) {
+                const Keeper& keeper, const std::optional<std::string>& fired, const scrub::Replaced* replaced) {
   const capture::FileSet* const files = keeper.files();
   if (options.format == Format::kJsonl) {
     CapturedRow row{.frames = counts.frames,
@@ -243,7 +243,7 @@ void PutSummary(std::string& out, const CaptureArguments& options, const capture
   PutSize(out, counts.bytes);
   Put(out, "); lost: {} by the device, {} by the system, {} by stag, {} not written\n",
       number(counts.source.dropped_on_wire), number(counts.source.dropped), counts.queue_dropped, keeper.lost());
-  if (replaced) Put(out, "scrubbed: {}\n", ReplacedText(*replaced));
+  if (replaced) Put(out, "scrubbed: {}\n", scrub::ReplacedText(*replaced));
   if (fired) Put(out, "trigger: {}\n", *fired);
   if (keeper.short_of_room()) Put(out, "the time before the trigger is not whole: --rewind was too small for it\n");
   if (!options.triggers.empty() && !fired) Put(out, "no trigger fired: nothing was written\n");
@@ -306,7 +306,7 @@ int RunCapture(const CaptureArguments& options) {
     if (output.stopped()) reader_now->End();
   };
   if (!options.quiet) Complain("capturing on {}; Ctrl-C ends", (*source)->name());
-  if (!options.quiet && scrubbing && scrubbing->new_key) ComplainText(NewKeyText(options.scrub_key));
+  if (!options.quiet && scrubbing && scrubbing->new_key) ComplainText(scrub::NewKeyText(options.scrub_key));
   std::function<void(const Frame&)> after_packet = after;
   if (scrubbing) after_packet = [](const Frame&) {};
   capture::LiveReader reader(**source, live, std::move(after_packet), idle);
@@ -341,9 +341,9 @@ int RunCapture(const CaptureArguments& options) {
     const bool hash = options.transactions && options.format == Format::kJsonl;
     PayloadCutter* const cutter = options.cut_payload ? &watching->cutter : nullptr;
     if (cutter) observers.push_back(cutter);
-    std::optional<ScrubbedReader> scrubbed;
+    std::optional<scrub::ScrubbedReader> scrubbed;
     if (scrubbing) {
-      const ScrubOptions scrub{{}, options.memory, TunnelPortsOf(options)};
+      const scrub::ScrubOptions scrub{{}, options.memory, TunnelPortsOf(options)};
       scrubbed.emplace(reader, scrubbing->pseudonyms, scrubbing->replaced, scrub, after);
     }
     const FileOutcome outcome = Analyze(scrubbed ? static_cast<capture::Reader&>(*scrubbed) : reader, (*source)->name(),
@@ -381,7 +381,7 @@ int RunCapture(const CaptureArguments& options) {
                 .dropped_by_system = counts.source.dropped,
                 .dropped_by_us = counts.queue_dropped,
                 .comment = watching ? std::string(watching->watch.TakeComment()) : std::string{}});
-  const Replaced* const replaced = scrubbing ? &scrubbing->replaced : nullptr;
+  const scrub::Replaced* const replaced = scrubbing ? &scrubbing->replaced : nullptr;
   if (options.file.path == "-") {
     std::string text;
     PutSummary(text, options, counts, keeper, fired, replaced);

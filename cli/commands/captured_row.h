@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/scrub/scrub_row.h"
+#include "analysis/scrub/scrub_row.h"
 
 namespace stag::cli {
 
@@ -17,7 +17,7 @@ struct CapturedRow {
   uint64_t dropped_by_stag = 0, not_written = 0, queue_high_water = 0;
   std::optional<std::string> trigger;
   std::vector<std::string> files;
-  std::optional<ReplacedRow> replaced;
+  std::optional<scrub::ReplacedRow> replaced;
 };
 
 }  // namespace stag::cli

@@ -13,6 +13,7 @@
 #include "analysis/latency_row.h"
 #include "analysis/limits_row.h"
 #include "analysis/link_row.h"
+#include "analysis/scrub/scrub_row.h"
 #include "analysis/top_row.h"
 #include "analysis/transaction_row.h"
 #include "analysis/transport_row.h"
@@ -27,7 +28,6 @@
 #include "cli/live/relay_report.h"
 #include "cli/live/replay_report.h"
 #include "cli/live/serve_rows.h"
-#include "cli/scrub/scrub_row.h"
 #include "cli/slice/slice_row.h"
 #include "cli/summary/summary_row.h"
 #include "conformance/report/finding_row.h"
@@ -77,7 +77,7 @@ constexpr CommandRecords kCommands[] = {
     {"latency", kLatency},
     {"top", kLines<kSometimes, analysis::TopRow, analysis::TopTotalRow>},
     {"check", kChecked<>},
-    {"scrub", kLines<kNever, ScrubRow>},
+    {"scrub", kLines<kNever, scrub::ScrubRow>},
     {"capture", kChecked<analysis::TransactionRow, CapturedRow, CaptureDeviceRow>},
     {"slice", kLines<kAlways, SliceRow>},
     {"generate", kChecked<OperationRow, TroubleRow, GeneratedRow>},

@@ -4,15 +4,15 @@
 // are replaced by values that a key tells. docs/security.md says what it promises.
 #include <memory>
 
+#include "analysis/scrub/key_file.h"
+#include "analysis/scrub/scrub_row.h"
+#include "analysis/scrub/scrubbed_file.h"
+#include "analysis/scrub/scrubber.h"
 #include "capture/file/reader.h"
 #include "cli/analysis/analysis.h"
 #include "cli/base/large_blocks.h"
 #include "cli/base/options.h"
 #include "cli/base/output.h"
-#include "cli/scrub/key_file.h"
-#include "cli/scrub/scrub_row.h"
-#include "cli/scrub/scrubbed_file.h"
-#include "cli/scrub/scrubber.h"
 #include "results/json.h"
 #include "text/put.h"
 
@@ -21,27 +21,27 @@ namespace {
 
 struct ScrubArguments : CommonOptions {
   std::string out, key;
-  KeptValues kept;
+  scrub::KeptValues kept;
 };
 
 // What a scrubbed file does not get.
 class LeftOut final : public capture::BlockListener {
  public:
-  explicit LeftOut(Replaced& replaced) : replaced_(replaced) {}
+  explicit LeftOut(scrub::Replaced& replaced) : replaced_(replaced) {}
   void OnInterface(const capture::CaptureInterface&) override {}
   void OnBlock(const capture::OtherBlock&, const capture::CaptureInterface*) override { ++replaced_.left_out; }
 
  private:
-  Replaced& replaced_;
+  scrub::Replaced& replaced_;
 };
 
 // False: it could not be read to its end. `number`: of the file.
-Result<bool> ScrubFile(const ScrubArguments& options, const std::string& file, uint64_t number, ScrubbedFile& out,
-                       Pseudonyms& pseudonyms, Replaced& replaced) {
+Result<bool> ScrubFile(const ScrubArguments& options, const std::string& file, uint64_t number,
+                       scrub::ScrubbedFile& out, scrub::Pseudonyms& pseudonyms, scrub::Replaced& replaced) {
   auto reader = capture::Reader::Open(file);
   if (!reader) return tl::unexpected(reader.error());
   const std::string name = DisplayName(file);
-  Scrubber scrubber(out, pseudonyms, replaced, {options.kept, options.memory, TunnelPortsOf(options)});
+  scrub::Scrubber scrubber(out, pseudonyms, replaced, {options.kept, options.memory, TunnelPortsOf(options)});
   Progress progress(options.progress && !options.quiet, name);
   if ((*reader)->is_slice()) out.SetSlice();
   LeftOut left_out(replaced);
@@ -62,27 +62,27 @@ Result<bool> ScrubFile(const ScrubArguments& options, const std::string& file, u
   return false;
 }
 
-void PutScrubSummary(const ScrubArguments& options, const Replaced& replaced, bool complete) {
+void PutScrubSummary(const ScrubArguments& options, const scrub::Replaced& replaced, bool complete) {
   if (options.format == Format::kJsonl && options.out != "-") {
     Output output(options);
-    results::PutLine(output.buffer(), ScrubRow(options.out, complete, replaced));
+    results::PutLine(output.buffer(), scrub::ScrubRow(options.out, complete, replaced));
   } else if (!options.quiet) {
-    Complain("{}: {}", options.out == "-" ? "standard output" : options.out, ReplacedText(replaced));
+    Complain("{}: {}", options.out == "-" ? "standard output" : options.out, scrub::ReplacedText(replaced));
   }
 }
 
 int RunScrub(const ScrubArguments& options) {
   KeepLargeBlocksApart();
   bool made = false;
-  const auto key = options.key.empty() ? RandomKey() : KeyFromFile(options.key, made);
+  const auto key = options.key.empty() ? scrub::RandomKey() : scrub::KeyFromFile(options.key, made);
   if (!key) return Trouble(key.error());
   if (!options.quiet && options.key.empty())
     Complain("a random key is used, and forgotten: no other capture will match this one (--key FILE keeps it)");
-  if (!options.quiet && made) ComplainText(NewKeyText(options.key));
-  auto out = ScrubbedFile::Create(options.out, TunnelPortsOf(options));
+  if (!options.quiet && made) ComplainText(scrub::NewKeyText(options.key));
+  auto out = scrub::ScrubbedFile::Create(options.out, TunnelPortsOf(options));
   if (!out) return Trouble(out.error());
-  Pseudonyms pseudonyms(*key);
-  Replaced replaced;
+  scrub::Pseudonyms pseudonyms(*key);
+  scrub::Replaced replaced;
   bool complete = true;
   for (size_t i = 0; i < options.files.size(); ++i) {
     const auto done = ScrubFile(options, options.files[i], i, **out, pseudonyms, replaced);
@@ -94,7 +94,7 @@ int RunScrub(const ScrubArguments& options) {
   return complete ? kExitFine : kExitTrouble;
 }
 
-std::string TakeKept(std::string& text, KeptValues& kept) {
+std::string TakeKept(std::string& text, scrub::KeptValues& kept) {
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const std::string word = text.substr(begin, end - begin);

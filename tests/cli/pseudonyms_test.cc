@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/pseudonyms.h"
+#include "analysis/scrub/pseudonyms.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "tests/cli/scrubbed.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 namespace {
 
 using test::kScrubKey;
@@ -165,4 +165,4 @@ TEST_F(PseudonymsTest, FileDataDependsOnThePlaceAlone) {
 }
 
 }  // namespace
-}  // namespace stag::cli
+}  // namespace stag::scrub

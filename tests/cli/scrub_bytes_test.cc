@@ -209,8 +209,8 @@ TEST(ScrubBytes, LiveAsFromAFile) {
       const std::string expected = FrameOf(file, i);
       EXPECT_EQ(std::string(reinterpret_cast<const char*>(held[i].data()), held[i].size()), expected) << i;
     }
-    for (const cli::WindowSize size :
-         {cli::WindowSize{0, 1u << 20}, {INT64_MAX, 0}, {INT64_MAX, 1000}, {INT64_MAX, 3000}, {5000, 1u << 20}}) {
+    for (const scrub::WindowSize size :
+         {scrub::WindowSize{0, 1u << 20}, {INT64_MAX, 0}, {INT64_MAX, 1000}, {INT64_MAX, 3000}, {5000, 1u << 20}}) {
       const std::vector<Buffer> out = ScrubbedLive(frames, size, wire.link());
       ASSERT_EQ(out.size(), frames.size());
       for (size_t i = 0; i < out.size(); ++i) {
@@ -473,10 +473,10 @@ TEST(ScrubBytes, TablesThatAreFull) {
   talk.Send(1, RpcRdma(Msg(2), GetattrReply(2)));
   for (const uint64_t memory :
        {uint64_t{0}, uint64_t{1} << 10, uint64_t{1} << 16, uint64_t{1} << 20, uint64_t{32} << 20}) {
-    cli::Pseudonyms pseudonyms(kScrubKey);
-    cli::Replaced replaced;
-    cli::ScrubbedWindow window({}, {INT64_MAX, 1u << 26});
-    cli::Scrubber scrubber(window, pseudonyms, replaced, {{}, memory, {}});
+    scrub::Pseudonyms pseudonyms(kScrubKey);
+    scrub::Replaced replaced;
+    scrub::ScrubbedWindow window({}, {INT64_MAX, 1u << 26});
+    scrub::Scrubber scrubber(window, pseudonyms, replaced, {{}, memory, {}});
     uint64_t number = 0;
     for (const WireFrame& frame : wire.frames()) {
       const auto size = static_cast<uint32_t>(frame.bytes.size());
@@ -527,7 +527,7 @@ TEST(ScrubBytes, AReadErrorOfATemporaryFileIsAnError) {
     BrokenReader reader(end);
     auto out = capture::OutputFile::Create(path);
     ASSERT_TRUE(out);
-    const auto written = cli::WriteCompressed(reader, std::move(*out), capture::FileFormat::kPcap);
+    const auto written = scrub::WriteCompressed(reader, std::move(*out), capture::FileFormat::kPcap);
     EXPECT_EQ(written.has_value(), end == Next::kEnd);
     EXPECT_EQ(::unlink(path.c_str()) == 0, end == Next::kEnd);
   }

@@ -13,11 +13,11 @@ using namespace stag;
 
 bool Scrub(const std::string& from, const std::string& to) {
   auto reader = capture::Reader::Open(from);
-  auto file = cli::ScrubbedFile::Create(to);
+  auto file = scrub::ScrubbedFile::Create(to);
   if (!reader || !file) return false;
-  cli::Pseudonyms pseudonyms(test::kScrubKey);
-  cli::Replaced replaced;
-  cli::Scrubber scrubber(**file, pseudonyms, replaced, {{}, 32u << 20, {}});
+  scrub::Pseudonyms pseudonyms(test::kScrubKey);
+  scrub::Replaced replaced;
+  scrub::Scrubber scrubber(**file, pseudonyms, replaced, {{}, 32u << 20, {}});
   Frame frame;
   capture::Reader::Next next = capture::Reader::Next::kEnd;
   while ((next = (*reader)->ReadFrame(frame)) == capture::Reader::Next::kFrame)

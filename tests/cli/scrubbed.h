@@ -12,25 +12,25 @@
 #include <unordered_set>
 #include <vector>
 
-#include "cli/scrub/scrubbed_file.h"
-#include "cli/scrub/scrubbed_window.h"
-#include "cli/scrub/scrubber.h"
+#include "analysis/scrub/scrubbed_file.h"
+#include "analysis/scrub/scrubbed_window.h"
+#include "analysis/scrub/scrubber.h"
 #include "tests/support/ib_wire.h"
 
 namespace stag::test {
 
-inline constexpr cli::Pseudonyms::Key kScrubKey = {std::byte{1}, std::byte{2}, std::byte{3}};
+inline constexpr scrub::Pseudonyms::Key kScrubKey = {std::byte{1}, std::byte{2}, std::byte{3}};
 
 // The pcap file that `frames` become, each cut to `snap` bytes before; empty: it was refused.
 inline std::string Scrubbed(const std::vector<WireFrame>& frames, LinkType link = LinkType::kEthernet,
-                            size_t snap = SIZE_MAX, const cli::KeptValues& kept = {}) {
+                            size_t snap = SIZE_MAX, const scrub::KeptValues& kept = {}) {
   const std::string path = "/tmp/stag-scrub-test-" + std::to_string(::getpid()) + ".pcap";
-  auto file = cli::ScrubbedFile::Create(path);
+  auto file = scrub::ScrubbedFile::Create(path);
   if (!file) return {};
-  cli::Pseudonyms pseudonyms(kScrubKey);
-  cli::Replaced replaced;
+  scrub::Pseudonyms pseudonyms(kScrubKey);
+  scrub::Replaced replaced;
   {
-    cli::Scrubber scrubber(**file, pseudonyms, replaced, {kept, 32u << 20, {}});
+    scrub::Scrubber scrubber(**file, pseudonyms, replaced, {kept, 32u << 20, {}});
     uint64_t number = 0;
     for (const WireFrame& frame : frames) {
       const Bytes bytes = Bytes(frame.bytes).first(std::min(snap, frame.bytes.size()));
@@ -47,12 +47,12 @@ inline std::string Scrubbed(const std::vector<WireFrame>& frames, LinkType link 
 }
 
 // The same frames by way of a live capture, which holds them as long as `window` says.
-inline std::vector<Buffer> ScrubbedLive(const std::vector<WireFrame>& frames, const cli::WindowSize& size,
+inline std::vector<Buffer> ScrubbedLive(const std::vector<WireFrame>& frames, const scrub::WindowSize& size,
                                         LinkType link = LinkType::kEthernet, uint64_t memory = 32u << 20) {
-  static cli::Pseudonyms pseudonyms(kScrubKey);  // ciphers take long to make
-  cli::Replaced replaced;
-  cli::ScrubbedWindow window({}, size);
-  cli::Scrubber scrubber(window, pseudonyms, replaced, {{}, memory, {}});
+  static scrub::Pseudonyms pseudonyms(kScrubKey);  // ciphers take long to make
+  scrub::Replaced replaced;
+  scrub::ScrubbedWindow window({}, size);
+  scrub::Scrubber scrubber(window, pseudonyms, replaced, {{}, memory, {}});
   std::vector<Buffer> out;
   const auto take = [&] {
     while (const auto frame = window.Front()) {

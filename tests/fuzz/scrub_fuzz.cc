@@ -24,7 +24,7 @@ namespace {
 
 using namespace stag;
 using namespace stag::test;
-using cli::WindowSize;
+using scrub::WindowSize;
 
 void Require(bool condition) {
   if (!condition) std::abort();

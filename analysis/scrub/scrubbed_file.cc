@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/scrubbed_file.h"
+#include "analysis/scrub/scrubbed_file.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 
 #include "capture/file/reader.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 namespace {
 
 constexpr size_t kFlushAt = 1u << 20;
@@ -359,4 +359,4 @@ Result<void> ScrubbedFile::Copy() {
   return out_.Finish();
 }
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/frame_headers.h"
+#include "analysis/scrub/frame_headers.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "protocol/link/ip_protocol.h"
 #include "protocol/rpcrdma/header.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 namespace {
 
 using link::HeaderKind;
@@ -366,4 +366,4 @@ void FrameHeaders::Lid(size_t at) {
   pseudonyms_.Lid(out_->data() + at);
 }
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

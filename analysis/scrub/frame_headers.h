@@ -6,13 +6,13 @@
 
 #include <vector>
 
-#include "cli/scrub/pseudonyms.h"
-#include "cli/scrub/replaced.h"
+#include "analysis/scrub/pseudonyms.h"
+#include "analysis/scrub/replaced.h"
 #include "protocol/base/frame.h"
 #include "protocol/ib/transport.h"
 #include "protocol/link/packet.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 // Where the payload of a frame is: the data of an RDMA packet, or what TCP or UDP (rpcbind) carries.
 struct FramePayload {
@@ -81,4 +81,4 @@ class FrameHeaders {
   bool datagram_ = false, other_ = false;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

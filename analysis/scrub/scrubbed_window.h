@@ -7,10 +7,10 @@
 
 #include <deque>
 
-#include "cli/scrub/checksums.h"
-#include "cli/scrub/scrubbed_frames.h"
+#include "analysis/scrub/checksums.h"
+#include "analysis/scrub/scrubbed_frames.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 struct WindowSize {
   int64_t ns = 5'000'000'000;     // for which a frame waits,
@@ -78,4 +78,4 @@ class ScrubbedWindow final : public ScrubbedFrames {
   int64_t newest_ns_ = 0;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

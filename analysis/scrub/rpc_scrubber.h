@@ -6,12 +6,12 @@
 
 #include <vector>
 
-#include "cli/scrub/pseudonyms.h"
-#include "cli/scrub/replaced.h"
+#include "analysis/scrub/pseudonyms.h"
+#include "analysis/scrub/replaced.h"
 #include "protocol/nfs/walk.h"
 #include "session/rpcrdma/transaction.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 struct KeptValues {
   bool names = false, addresses = false, data_hash = false;
@@ -65,4 +65,4 @@ class RpcScrubber {
   const KeptValues kept_;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

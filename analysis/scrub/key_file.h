@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "cli/scrub/pseudonyms.h"
+#include "analysis/scrub/pseudonyms.h"
 #include "protocol/base/result.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 Result<Pseudonyms::Key> RandomKey();
 // The key in the file; where there is no such file, it is made, with mode 0600 and a random key, and `made` is set.
@@ -16,4 +16,4 @@ Result<Pseudonyms::Key> KeyFromFile(const std::string& path, bool& made);
 // What is to be known of a key that was made.
 std::string NewKeyText(const std::string& path);
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/pseudonyms.h"
+#include "analysis/scrub/pseudonyms.h"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -9,7 +9,7 @@
 #include <new>
 #include <stdexcept>
 
-namespace stag::cli {
+namespace stag::scrub {
 namespace {
 
 constexpr size_t kMaxCached = 1u << 14, kMostCachedBytes = 128;  // values, bytes of one
@@ -271,4 +271,4 @@ void Pseudonyms::FileData(Bytes handle, uint64_t offset, MutableBytes out) {
 
 void Pseudonyms::Content(Bytes in, MutableBytes out) { Expand(Mac256(kContentDomain, in), 0, out); }
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

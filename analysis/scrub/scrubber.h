@@ -10,14 +10,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cli/scrub/checksums.h"
-#include "cli/scrub/packet_places.h"
-#include "cli/scrub/plain_rpc.h"
-#include "cli/scrub/rpc_scrubber.h"
+#include "analysis/scrub/checksums.h"
+#include "analysis/scrub/packet_places.h"
+#include "analysis/scrub/plain_rpc.h"
+#include "analysis/scrub/rpc_scrubber.h"
 #include "session/fabric/decoder.h"
 #include "session/rpcrdma/session.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 struct ScrubOptions {
   KeptValues kept;
@@ -125,4 +125,4 @@ class Scrubber final : private session::Observer {
   std::unordered_map<uint64_t, Inline> misplaced_;    // Calls for ScrubWhole, by the same
 };
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

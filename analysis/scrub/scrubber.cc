@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/scrubber.h"
+#include "analysis/scrub/scrubber.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace stag::cli {
+namespace stag::scrub {
 namespace {
 
 using session::Connection;
@@ -412,4 +412,4 @@ void Scrubber::OnConnectionClosed(const Connection& connection, const fabric::Ev
   early_.erase(connection.info.id);
 }
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

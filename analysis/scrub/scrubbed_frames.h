@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "cli/scrub/frame_headers.h"
+#include "analysis/scrub/frame_headers.h"
 #include "protocol/base/result.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 // A stretch of the payload of a frame.
 struct Place {
@@ -56,4 +56,4 @@ void StoreFpduCrc(const std::vector<MutableBytes>& parts, bool right);
 // Changes a byte of what repeats other bytes; of an FPDU, whose CRC is set again unless it is zero, one before it.
 void ChangeRepeat(MutableBytes bytes, bool fpdu);
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "analysis/scrub/checksums.h"
+#include "analysis/scrub/scrubbed_frames.h"
 #include "capture/file/output_file.h"
 #include "capture/file/writer.h"
-#include "cli/scrub/checksums.h"
-#include "cli/scrub/scrubbed_frames.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 // Writes all frames of a capture, compressed. There is no file when they cannot be read to their end.
 Result<void> WriteCompressed(capture::Reader& from, capture::OutputFile to, capture::FileFormat format);
@@ -102,4 +102,4 @@ class ScrubbedFile final : public ScrubbedFrames {
   Temporary records_, copies_, changes_, seals_;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

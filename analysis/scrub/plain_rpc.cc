@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/plain_rpc.h"
+#include "analysis/scrub/plain_rpc.h"
 
 #include <algorithm>
 
 #include "protocol/iwarp/mpa.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 namespace {
 
 constexpr size_t kMark = 4, kSmallestReply = 12;
@@ -143,4 +143,4 @@ void PlainRpc::Keep(std::string name, KnownCall call) {
   calls_.insert_or_assign(std::move(name), std::move(call));
 }
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

@@ -10,7 +10,7 @@
 #include "protocol/base/frame.h"
 #include "protocol/link/packet.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 class Checksums {
  public:
@@ -34,4 +34,4 @@ class Checksums {
   std::vector<link::Header> headers_;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace stag::cli {
+namespace stag::scrub {
 
 struct Replaced {
   uint64_t frames = 0;
@@ -26,4 +26,4 @@ struct Replaced {
 // "10 frames; replaced 20 addresses, ..."
 std::string ReplacedText(const Replaced& replaced);
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

@@ -7,11 +7,11 @@
 #include <chrono>
 #include <functional>
 
+#include "analysis/scrub/scrubbed_window.h"
+#include "analysis/scrub/scrubber.h"
 #include "capture/live/live_reader.h"
-#include "cli/scrub/scrubbed_window.h"
-#include "cli/scrub/scrubber.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 class ScrubbedReader final : public capture::Reader {
  public:
@@ -44,4 +44,4 @@ class ScrubbedReader final : public capture::Reader {
   std::chrono::steady_clock::time_point last_{};  // when a packet came
 };
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/rpc_scrubber.h"
+#include "analysis/scrub/rpc_scrubber.h"
 
 #include <algorithm>
 #include <string_view>
@@ -7,7 +7,7 @@
 #include "protocol/rpc/rpcbind.h"
 #include "protocol/rpcrdma/header.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 namespace {
 
 using nfs::FieldKind;
@@ -421,4 +421,4 @@ void RpcScrubber::Reply(Bytes stream, std::vector<std::byte>& out) {
   (void)ReplyHead(stream, out);
 }
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/key_file.h"
+#include "analysis/scrub/key_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace stag::cli {
+namespace stag::scrub {
 namespace {
 
 constexpr char kDigits[] = "0123456789abcdef";
@@ -75,4 +75,4 @@ Result<Pseudonyms::Key> KeyFromFile(const std::string& path, bool& made) {
   return key;
 }
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/scrubbed_window.h"
+#include "analysis/scrub/scrubbed_window.h"
 
 #include <algorithm>
 
 #include "protocol/iwarp/fpdu.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 Result<void> ScrubbedWindow::Append(const Frame& frame, const FramePayload& payload, uint32_t states) {
   Entry& entry = entries_.emplace_back();
@@ -112,4 +112,4 @@ std::optional<uint32_t> ScrubbedWindow::Psn(uint64_t frame) {
   return entry ? std::optional(entry->payload.psn) : std::nullopt;
 }
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

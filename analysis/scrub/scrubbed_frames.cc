@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/scrubbed_frames.h"
+#include "analysis/scrub/scrubbed_frames.h"
 
 #include <algorithm>
 #include <array>
 
 #include "protocol/iwarp/fpdu.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 void SkipPlaces(std::vector<Place>& places, uint64_t length) {
   for (Place& place : places) {
@@ -49,4 +49,4 @@ void ChangeRepeat(MutableBytes bytes, bool fpdu) {
   if (fpdu && LoadBe32(bytes.last(iwarp::kCrcSize).data()) != 0) StoreFpduCrc({bytes}, true);
 }
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

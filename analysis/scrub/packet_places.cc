@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/packet_places.h"
+#include "analysis/scrub/packet_places.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 #include "protocol/rpcrdma/header.h"
 #include "session/fabric/ib_packet.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 namespace {
 
 using fabric::EventKind;
@@ -318,4 +318,4 @@ void PacketPlaces::TakeMessage(TrackState& state, Side end, std::vector<Place>& 
   message = Message(held_);
 }
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

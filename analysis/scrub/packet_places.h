@@ -11,13 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cli/scrub/scrubbed_frames.h"
+#include "analysis/scrub/scrubbed_frames.h"
 #include "protocol/base/budget.h"
 #include "protocol/iwarp/ddp.h"
 #include "session/fabric/fabric_event.h"
 #include "session/fabric/packet_observer.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 // How much is remembered of all connections together.
 struct PlaceLimits {
@@ -137,4 +137,4 @@ class PacketPlaces final : public fabric::PacketObserver {
   std::vector<std::byte> framing_;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

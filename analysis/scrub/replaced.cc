@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/replaced.h"
+#include "analysis/scrub/replaced.h"
 
 #include "text/put.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 std::string ReplacedText(const Replaced& replaced) {
   const auto frames = [](uint64_t n) { return Grouped(n) + (n == 1 ? " frame" : " frames"); };
@@ -22,4 +22,4 @@ std::string ReplacedText(const Replaced& replaced) {
   return text;
 }
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/checksums.h"
+#include "analysis/scrub/checksums.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,7 @@
 #include "protocol/link/encode.h"
 #include "protocol/link/ip_protocol.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 namespace {
 
 using link::HeaderKind;
@@ -130,4 +130,4 @@ void Checksums::Store(MutableBytes bytes, LinkType link, uint32_t wire_length, u
   });
 }
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "cli/scrub/rpc_scrubber.h"
-#include "cli/scrub/scrubbed_frames.h"
+#include "analysis/scrub/rpc_scrubber.h"
+#include "analysis/scrub/scrubbed_frames.h"
 #include "protocol/base/budget.h"
 #include "protocol/link/packet.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 struct PlainRpcLimits {
   size_t directions = 4096, calls = 16384;
@@ -69,4 +69,4 @@ class PlainRpc {
   uint64_t serial_ = 0;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

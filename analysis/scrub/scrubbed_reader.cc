@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/scrub/scrubbed_reader.h"
+#include "analysis/scrub/scrubbed_reader.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 capture::Reader::Next ScrubbedReader::ReadFrame(Frame& frame) {
   if (current_) {
@@ -42,4 +42,4 @@ void ScrubbedReader::Take() {
   window_.Release();
 }
 
-}  // namespace stag::cli
+}  // namespace stag::scrub

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "cli/scrub/replaced.h"
+#include "analysis/scrub/replaced.h"
 #include "results/record.h"
 
-namespace stag::cli {
+namespace stag::scrub {
 
 struct ReplacedRow {
   explicit ReplacedRow(Replaced counts)
@@ -35,12 +35,12 @@ struct ScrubRow {
   ReplacedRow replaced;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::scrub
 
 namespace stag::results {
 
 template <>
-struct Record<cli::Replaced> : Part<cli::Replaced> {
+struct Record<scrub::Replaced> : Part<scrub::Replaced> {
   static constexpr std::array kMembers = {
       Member<&Row::addresses>("addresses", "IP, GID, LID, MAC, GUID and universal addresses."),
       Member<&Row::names>("names", "Names of files, hosts, owners, links, attributes."),
@@ -50,7 +50,7 @@ struct Record<cli::Replaced> : Part<cli::Replaced> {
   };
 };
 template <>
-struct Record<cli::ReplacedRow> : Part<cli::ReplacedRow> {
+struct Record<scrub::ReplacedRow> : Part<scrub::ReplacedRow> {
   static constexpr std::array kMembers = {
       Member<&Row::replaced>("replaced", "Values that were replaced, by kind."),
       Member<&Row::blocks>("blocks", "Custom and journal blocks that were emptied."),
@@ -61,7 +61,7 @@ struct Record<cli::ReplacedRow> : Part<cli::ReplacedRow> {
   };
 };
 template <>
-struct Record<cli::ScrubRow> : Of<cli::ScrubRow> {
+struct Record<scrub::ScrubRow> : Of<scrub::ScrubRow> {
   static constexpr std::string_view kType = "scrub", kDoc = "The capture that was made.";
   static constexpr std::array kMembers = {
       Member<&Row::out>("out", "Its name."),

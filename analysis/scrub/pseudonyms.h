@@ -15,7 +15,7 @@
 
 struct evp_cipher_ctx_st;
 
-namespace stag::cli {
+namespace stag::scrub {
 
 class Pseudonyms {
  public:
@@ -74,4 +74,4 @@ class Pseudonyms {
   std::unordered_map<std::string, std::array<std::byte, 16>> addresses_;
 };
 
-}  // namespace stag::cli
+}  // namespace stag::scrub
