@@ -46,18 +46,9 @@ void TakeLists(DiagramEvent& entry, const rpcrdma::Header& header) {
     for (const rpcrdma::Segment& segment : header.Of(*header.reply_chunk)) entry.reply_bytes += segment.length;
 }
 
-std::string_view SetupName(fabric::SetupMessage setup) {
-  using fabric::SetupMessage;
-  switch (setup) {
-    case SetupMessage::kRequest: return "Connection request";
-    case SetupMessage::kReply: return "Connection reply";
-    case SetupMessage::kReady: return "Ready to use";
-    case SetupMessage::kReject: return "Connection rejected";
-    case SetupMessage::kDisconnectRequest: return "Disconnect request";
-    case SetupMessage::kDisconnectReply: return "Disconnect reply";
-  }
-  return "";
-}
+constexpr std::string_view kSetupNames[] = {  // by fabric::SetupMessage
+    "Connection request",  "Connection reply",   "Ready to use",
+    "Connection rejected", "Disconnect request", "Disconnect reply"};
 
 std::string NakName(const DiagramEvent& entry) {
   const std::string_view name = fabric::NakName(entry.nak);
@@ -215,7 +206,7 @@ DiagramEvent MakeOtherEvent(const Connection& connection, const Event& event) {
 
 std::string EventTitle(const DiagramEvent& entry) {
   switch (entry.kind) {
-    case Kind::kSetup: return std::string(SetupName(entry.setup));
+    case Kind::kSetup: return std::string(kSetupNames[static_cast<size_t>(entry.setup)]);
     case Kind::kSend: {
       const bool named = entry.procedure && (entry.role == Role::kCall || entry.role == Role::kReply);
       return named ? Text(SendName(entry), " ", ProcedureText(*entry.procedure)) : SendName(entry);

@@ -14,10 +14,10 @@
 
 namespace stag::conformance {
 
-// One JSON object: docs/check.schema.json.
 // A line of names, and a line for each finding, as it comes.
 std::unique_ptr<Reporter> MakeCsvReporter(Write write);
 
+// One JSON object: docs/check.schema.json.
 std::unique_ptr<Reporter> MakeJsonReporter(Write write, std::string_view version);
 
 // SARIF 2.1.0, for code scanning and its viewers.

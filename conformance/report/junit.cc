@@ -2,6 +2,8 @@
 //
 // JUnit's XML. What a file's cases are is known when it ends: until then the first findings of each rule are kept as
 // text, and all are counted.
+#include <fmt/format.h>
+
 #include <map>
 
 #include "conformance/engine/text.h"
@@ -33,10 +35,7 @@ void AppendFinding(std::string& out, const Finding& finding) {
             finding.xid ? Text(", xid ", Hex{*finding.xid}) : "", ": ", MessageText(finding)));
   if (!finding.expected.empty()) line(Text("    expected ", finding.expected));
   if (!finding.actual.empty()) line(Text("    actual ", finding.actual));
-  std::string specification;
-  for (const std::string& s : Specifications(*finding.rule, finding.profile))
-    specification.append(specification.empty() ? "" : ", ").append(s);
-  line(Text("    specification ", specification));
+  line(fmt::format("    specification {}", fmt::join(Specifications(*finding.rule, finding.profile), ", ")));
 }
 
 std::string Attribute(std::string_view name, std::string_view value) {

@@ -24,30 +24,14 @@ std::string Title(const DiagramRow& row) {
               row.folded == 1 ? "" : "s", ", ", ByteCount(row.folded_bytes));
 }
 
-std::string Detail(const DiagramRow& row) {
-  if (row.folded_from == 0) return EventDetail(row.event);
-  return "";
-}
+std::string Detail(const DiagramRow& row) { return row.folded_from == 0 ? EventDetail(row.event) : ""; }
 
-std::string_view MarkText(Mark mark) {
-  switch (mark) {
-    case Mark::kNone: return "";
-    case Mark::kRelated: return "related";
-    case Mark::kOffending: return "breaks the rule";
-    case Mark::kProof: return "proves it";
-  }
-  return "";
-}
-
-std::string_view MarkStyle(Mark mark) {
-  switch (mark) {
-    case Mark::kNone: return "";
-    case Mark::kRelated: return " related";
-    case Mark::kOffending: return " offending";
-    case Mark::kProof: return " proof";
-  }
-  return "";
-}
+// By Mark, and by Ladder::Beginning.
+constexpr std::string_view kMarkTexts[] = {"", "related", "breaks the rule", "proves it"},
+                           kMarkStyles[] = {"", " related", " offending", " proof"},
+                           kBeginnings[] = {"", "What came before was not remembered: the connection was too busy.",
+                                            "The capture has no Call to this."};
+std::string_view MarkText(Mark mark) { return kMarkTexts[static_cast<size_t>(mark)]; }
 
 // "17", "17\u201319" of several packets, and of a fold.
 std::string Frames(const DiagramRow& row) {
@@ -122,14 +106,7 @@ std::string Description(const Ladder& ladder) {
   return out;
 }
 
-std::string_view BeginningText(Ladder::Beginning beginning) {
-  switch (beginning) {
-    case Ladder::Beginning::kWhole: return "";
-    case Ladder::Beginning::kForgotten: return "What came before was not remembered: the connection was too busy.";
-    case Ladder::Beginning::kNotCaptured: return "The capture has no Call to this.";
-  }
-  return "";
-}
+std::string_view BeginningText(const Ladder& ladder) { return kBeginnings[static_cast<size_t>(ladder.beginning)]; }
 
 std::string EndText(const Ladder& ladder) {
   return ladder.left_out() > 0 ? Text(Grouped(ladder.left_out()), " further steps are left out.") : "";
@@ -146,11 +123,11 @@ void AppendLadderSvg(std::string& out, const Ladder& ladder, std::string_view id
     AppendText(body, kMiddle, y + 12, "middle", "more", text);
     y += 26;
   };
-  remark(BeginningText(ladder.beginning));
+  remark(BeginningText(ladder));
   for (const DiagramRow& row : ladder.rows()) {
     const std::vector<std::string> details = DetailLines(row);
     const int line = y + 24, height = 36 + kLineHeight * static_cast<int>(details.size());
-    const std::string_view mark = MarkStyle(row.mark);
+    const std::string_view mark = kMarkStyles[static_cast<size_t>(row.mark)];
     if (!mark.empty())
       bands.append(Text("<rect class=\"band", mark, "\" x=\"2\" y=\"", y + 1, "\" width=\"", kWidth - 4, "\" height=\"",
                         height - 2, "\" rx=\"6\"/>"));
@@ -196,7 +173,7 @@ void AppendLadderTable(std::string& out, const Ladder& ladder) {
   const auto remark = [&](std::string_view text) {
     if (!text.empty()) out.append(Text("<tr><td colspan=\"5\">", Markup(text), "</td></tr>\n"));
   };
-  remark(BeginningText(ladder.beginning));
+  remark(BeginningText(ladder));
   for (const DiagramRow& row : ladder.rows()) {
     const std::string detail = Detail(row);
     out.append(Text("<tr><td class=\"number\">", Frames(row), "</td><td class=\"number\">", Elapsed(ladder, row),

@@ -3,6 +3,8 @@
 // The text of `stag check`, for people; and the sum over files that all reporters share.
 #include "conformance/engine/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -135,10 +137,7 @@ class TextReporter final : public Reporter {
     }
     Line(out, "expected", finding.expected);
     Line(out, "actual", finding.actual);
-    std::string spec;
-    for (const std::string& s : Specifications(*finding.rule, finding.profile))
-      spec.append(spec.empty() ? "" : ", ").append(s);
-    Line(out, "specification", spec);
+    Line(out, "specification", fmt::format("{}", fmt::join(Specifications(*finding.rule, finding.profile), ", ")));
     std::string where = Text("connection ", finding.connection, ", ",
                              finding.client_to_server ? "client to server" : "server to client");
     if (finding.xid) where.append(Text(", xid ", Hex{*finding.xid}));
@@ -149,9 +148,7 @@ class TextReporter final : public Reporter {
     if (finding.related_frames.size() > kMaxShownFrames)
       frames.append(Text(", and ", finding.related_frames.size() - kMaxShownFrames, " more"));
     Line(out, "related frames", frames);
-    std::string also;
-    for (const std::string_view id : finding.see_also) also.append(also.empty() ? "" : ", ").append(id);
-    Line(out, "see also", also);
+    Line(out, "see also", fmt::format("{}", fmt::join(finding.see_also, ", ")));
     if (entry.repeats > 0)
       Line(out, "repeats", Text(entry.repeats, " more on this connection, the last in frame ", entry.last_frame));
     Put(out);
