@@ -154,8 +154,7 @@ void ReportPage::Finish(const About& about, conformance::HtmlBesides& page) cons
     Put(out, "<p class=\"panel\">{} left out here: <code>stag summary</code> on each file lists all.</p>\n",
         Count(wrong_left_out_, "sentence"));
   Put(out, "<h2 id=\"about\">What was looked at</h2>\n");
-  BeginTable(out, "The captures",
-             {{"File", ""}, {"Size"}, {"Frames"}, {"First frame", ""}, {"Last frame", ""}, {"Lasts"}});
+  BeginTable(out, "The captures", "File|#Size|#Frames|First frame|Last frame|#Lasts");
   Put(out, file_rows_);
   EndTable(out, 0, "", "");
   Put(out,

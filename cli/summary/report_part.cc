@@ -186,16 +186,7 @@ void PartMaker::AddConnections() {
     return;
   }
   BeginTable(out, "Connections",
-             {{"Connection", ""},
-              {"Fabric", ""},
-              {"Client and server", ""},
-              {"Calls"},
-              {"Replies"},
-              {"Unanswered"},
-              {"Payload"},
-              {"First frame"},
-              {"Last frame"},
-              {"End", ""}});
+             "Connection|Fabric|Client and server|#Calls|#Replies|#Unanswered|#Payload|#First frame|#Last frame|End");
   const auto& all = summary_.connections();
   for (size_t i = 0; i < std::min(all.size(), ReportPage::kRows); ++i) {
     const Connection& c = all[i].connection;
@@ -228,15 +219,7 @@ void PartMaker::AddLatency() {
     return;
   }
   BeginTable(out, "Round-trip times by procedure",
-             {{"Procedure", ""},
-              {"RPCs"},
-              {"Median"},
-              {"90 %"},
-              {"99 %"},
-              {"99.9 %"},
-              {"Longest"},
-              {"Together"},
-              {"Where the time goes", "bar"}});
+             "Procedure|#RPCs|#Median|#90 %|#99 %|#99.9 %|#Longest|#Together|=Where the time goes");
   for (size_t i = 0; i < std::min(keys.size(), ReportPage::kRows); ++i) {
     const analysis::LatencyHistograms& row = table.Row(keys[i]);
     const analysis::TimeHistogram& times = row.times[0];
@@ -305,10 +288,9 @@ void PartMaker::AddTransport() {
       for (const TransportColumn* column : TransportColumns(one.connection, *one.health)) columns.insert(column);
     }
     if (rows.empty()) continue;
-    std::vector<Head> heads = {{"Connection", ""}, {"Sent by", ""}, {iwarp ? "Segments" : "Packets"}, {"Bytes"}};
-    for (const TransportColumn* column : columns) heads.push_back({column->name});
-    heads.push_back({"Most in flight"});
-    if (!iwarp) heads.push_back({"Path MTU"});
+    std::string heads = fmt::format("Connection|Sent by|#{}|#Bytes", iwarp ? "Segments" : "Packets");
+    for (const TransportColumn* column : columns) Put(heads, "|#{}", column->name);
+    heads += iwarp ? "|#Most in flight" : "|#Most in flight|#Path MTU";
     BeginTable(out, "What the fabric did", heads);
     for (const SummarizedConnection* one : rows) {
       const Connection& c = one->connection;
@@ -367,12 +349,12 @@ void PartMaker::AddLimits() {
       session::Limit::kIdle,       session::Limit::kCreditLimited, session::Limit::kRecovery,
       session::Limit::kMovingData, session::Limit::kServer,        session::Limit::kUnknown};
   std::array<std::string_view, session::kLimits> words{};
-  std::vector<Head> heads = {{"Connection", ""}, {"Limited by", ""}, {"Its time", "bar"}};
+  std::string heads = "Connection|Limited by|=Its time";
   for (size_t i = 0; i < kOrder.size(); ++i) {
     words[i] = analysis::LimitWord(kOrder[i]);
-    heads.push_back({words[i]});
+    Put(heads, "|#{}", words[i]);
   }
-  heads.push_back({"Time"});
+  heads += "|#Time";
   BeginTable(out, "What the time of each connection is spent on", heads);
   std::vector<const SummarizedConnection*> all;
   std::vector<analysis::PairedConnection> paired;
@@ -424,16 +406,8 @@ void PartMaker::AddCredits() {
   std::string& out = part_.credits;
   Begin(out);
   BeginTable(out, "Credits of the client's Calls",
-             {{"Connection", ""},
-              {"Calls"},
-              {"Requested"},
-              {"Granted"},
-              {"Most outstanding"},
-              {"In frame"},
-              {"Over the grant"},
-              {"First in frame"},
-              {"Granted none"},
-              {"RNR NAKs"}});
+             "Connection|#Calls|#Requested|#Granted|#Most outstanding|#In frame|#Over the grant|#First in "
+             "frame|#Granted none|#RNR NAKs");
   const auto& all = summary_.connections();
   for (size_t i = 0; i < std::min(all.size(), ReportPage::kRows); ++i) {
     Put(out, "<tr><th scope=\"row\">{}</th>", all[i].connection.info.id);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/summary/report_tables.h"
 
+#include <algorithm>
+
 #include "text/markup.h"
 #include "text/put.h"
 
@@ -13,10 +15,19 @@ void PutCountCell(std::string& out, uint64_t n, bool bad) {
   PutNumberCell(out, Grouped(n), n == 0 ? "zero" : bad ? "bad" : "");
 }
 
-void BeginTable(std::string& out, std::string_view label, const std::vector<Head>& heads) {
+void BeginTable(std::string& out, std::string_view label, std::string_view heads) {
   Put(out, "<div class=\"panel\"><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"{}\">\n", label);
   Put(out, "<table class=\"rows\"><thead><tr>");
-  for (const Head& head : heads) Put(out, "<th scope=\"col\" class=\"{}\">{}</th>", head.classes, head.name);
+  while (!heads.empty()) {
+    const std::string_view head = heads.substr(0, heads.find('|'));
+    heads.remove_prefix(std::min(head.size() + 1, heads.size()));
+    const bool number = head.starts_with('#'), bar = head.starts_with('=');
+    Put(out, "<th scope=\"col\" class=\"{}\">{}</th>",
+        number ? "number"
+        : bar  ? "bar"
+               : "",
+        head.substr(number || bar ? 1 : 0));
+  }
   Put(out, "</tr></thead><tbody>\n");
 }
 

@@ -13,12 +13,9 @@ namespace stag::cli {
 void PutNumberCell(std::string& out, std::string_view text, std::string_view classes = "");
 void PutCountCell(std::string& out, uint64_t n, bool bad = false);
 
-struct Head {
-  std::string_view name;
-  std::string_view classes = "number";
-};
 // Opens a panel with a table that can be moved where it is wide; rows follow, then EndTable. The panel stays open.
-void BeginTable(std::string& out, std::string_view label, const std::vector<Head>& heads);
+// `heads`: of the columns, with "|" between; "#" begins those of numbers, "=" those of bars.
+void BeginTable(std::string& out, std::string_view label, std::string_view heads);
 // `left_out`: rows; `command` has them all.
 void EndTable(std::string& out, size_t left_out, std::string_view what, std::string_view command);
 
