@@ -78,6 +78,31 @@ StateId TakeDelegation(Cursor& in) {
   return given;
 }
 
+constexpr uint32_t kUnusedSeqid = 0;  // in version 4.1
+constexpr uint32_t kDenyNone = 0, kClaimNull = 0;
+
+// Arguments as they go: numbers and flags, texts with their lengths, bytes of a fixed size, channels.
+template <typename T>
+void PutOne(Writer& out, const T& v) {
+  if constexpr (std::is_same_v<T, bool>) {
+    rpcrdma::PutBool(out, v);
+  } else if constexpr (std::is_same_v<T, uint32_t>) {
+    out.U32(v);
+  } else if constexpr (std::is_same_v<T, uint64_t>) {
+    out.U64(v);
+  } else if constexpr (std::is_same_v<T, std::string_view>) {
+    rpcrdma::PutString(out, v);
+  } else if constexpr (std::is_same_v<T, Channel>) {
+    PutChannel(out, v);
+  } else {
+    out.Put(v);
+  }
+}
+template <typename... Parts>
+void PutAll(Writer& out, const Parts&... parts) {
+  (PutOne(out, parts), ...);
+}
+
 }  // namespace
 
 Compound::Compound(const RpcCalls& calls, std::vector<std::byte>& out) : bytes_(out), out_(out) {
@@ -95,148 +120,62 @@ Writer& Compound::Operation(uint32_t op) {
 }
 
 Compound& Compound::ExchangeId(std::string_view owner, uint64_t verifier) {
-  Writer& out = Operation(nfs::kOpExchangeId);
-  out.U64(verifier);
-  rpcrdma::PutString(out, owner);
-  out.U32(0);  // flags
-  out.U32(0);  // SP4_NONE
-  out.U32(0);  // no implementation id
-  return *this;
+  // No flags, SP4_NONE, no implementation id.
+  return PutAll(Operation(nfs::kOpExchangeId), verifier, owner, 0u, 0u, 0u), *this;
 }
 
 Compound& Compound::CreateSession(uint64_t client, uint32_t sequence, const Channel& fore, const Channel& back) {
-  Writer& out = Operation(nfs::kOpCreateSession);
-  out.U64(client);
-  out.U32(sequence);
-  out.U32(0);  // flags: not persistent, no backchannel on this connection, no step up to RDMA (it is one already)
-  PutChannel(out, fore);
-  PutChannel(out, back);
-  out.U32(0x40000000);  // cb_program
-  out.U32(1);           // one callback_sec_parms4:
-  out.U32(rpc::kAuthNone);
+  // Flags: not persistent, no backchannel on this connection, no step up to RDMA (it is one already).
+  constexpr uint32_t kFlags = 0, kCallbackProgram = 0x40000000, kSecurityParameters = 1;
+  PutAll(Operation(nfs::kOpCreateSession), client, sequence, kFlags, fore, back, kCallbackProgram, kSecurityParameters,
+         uint32_t{rpc::kAuthNone});
   return *this;
 }
 
 Compound& Compound::DestroySession(const SessionId& session) {
-  Operation(nfs::kOpDestroySession).Put(session);
-  return *this;
+  return PutAll(Operation(nfs::kOpDestroySession), session), *this;
 }
-
 Compound& Compound::DestroyClientId(uint64_t client) {
-  Operation(nfs::kOpDestroyClientid).U64(client);
-  return *this;
+  return PutAll(Operation(nfs::kOpDestroyClientid), client), *this;
 }
-
-Compound& Compound::ReclaimComplete() {
-  rpcrdma::PutBool(Operation(nfs::kOpReclaimComplete), false);
-  return *this;
+Compound& Compound::ReclaimComplete() { return PutAll(Operation(nfs::kOpReclaimComplete), false), *this; }
+Compound& Compound::Put(const nfs4::Sequence& s) {
+  return PutAll(Operation(nfs::kOpSequence), s.session, s.sequence, s.slot, s.highest_slot, s.cache), *this;
 }
-
-Compound& Compound::Put(const nfs4::Sequence& sequence) {
-  Writer& out = Operation(nfs::kOpSequence);
-  out.Put(sequence.session);
-  out.U32(sequence.sequence);
-  out.U32(sequence.slot);
-  out.U32(sequence.highest_slot);
-  rpcrdma::PutBool(out, sequence.cache);
-  return *this;
-}
-
-Compound& Compound::PutRootHandle() {
-  Operation(nfs::kOpPutrootfh);
-  return *this;
-}
-
-Compound& Compound::PutHandle(Bytes handle) {
-  Operation(nfs::kOpPutfh).Opaque(handle);
-  return *this;
-}
-
-Compound& Compound::GetHandle() {
-  Operation(nfs::kOpGetfh);
-  return *this;
-}
-
-Compound& Compound::Lookup(std::string_view name) {
-  rpcrdma::PutString(Operation(nfs::kOpLookup), name);
-  return *this;
-}
+Compound& Compound::PutRootHandle() { return Operation(nfs::kOpPutrootfh), *this; }
+Compound& Compound::PutHandle(Bytes handle) { return Operation(nfs::kOpPutfh).Opaque(handle), *this; }
+Compound& Compound::GetHandle() { return Operation(nfs::kOpGetfh), *this; }
+Compound& Compound::Lookup(std::string_view name) { return PutAll(Operation(nfs::kOpLookup), name), *this; }
 
 Compound& Compound::Open(uint64_t client, std::string_view owner, std::string_view name, bool create) {
-  constexpr uint32_t kShareBoth = 3, kWantNoDelegation = 0x0400, kDenyNone = 0, kCreate = 1, kUnchecked = 0;
+  constexpr uint32_t kShareBoth = 3, kWantNoDelegation = 0x0400, kUnchecked = 0;
   constexpr uint32_t kModeWord1 = 1u << 1;  // attribute 33, mode
   Writer& out = Operation(nfs::kOpOpen);
-  out.U32(0);  // seqid, not used in version 4.1
-  out.U32(kShareBoth | kWantNoDelegation);
-  out.U32(kDenyNone);
-  out.U64(client);
-  rpcrdma::PutString(out, owner);
-  out.U32(create ? kCreate : 0);
-  if (create) {
-    out.U32(kUnchecked);
-    out.U32(2);
-    out.U32(kSizeBit);
-    out.U32(kModeWord1);
-    out.U32(8 + 4);
-    out.U64(0);
-    out.U32(0644);
-  }
-  out.U32(0);  // CLAIM_NULL
-  rpcrdma::PutString(out, name);
-  return *this;
+  PutAll(out, kUnusedSeqid, kShareBoth | kWantNoDelegation, kDenyNone, client, owner, create);
+  if (create) PutAll(out, kUnchecked, 2u, kSizeBit, kModeWord1, 8u + 4u, uint64_t{0}, 0644u);
+  return PutAll(out, kClaimNull, name), *this;
 }
 
 Compound& Compound::OpenDelegated(uint64_t client, std::string_view owner, std::string_view name) {
-  constexpr uint32_t kShareRead = 1, kWantReadDelegation = 0x0100, kDenyNone = 0;
-  Writer& out = Operation(nfs::kOpOpen);
-  for (const uint32_t word : {0u, kShareRead | kWantReadDelegation, kDenyNone}) out.U32(word);
-  out.U64(client);
-  rpcrdma::PutString(out, owner);
-  out.U32(0);  // OPEN4_NOCREATE
-  out.U32(0);  // CLAIM_NULL
-  rpcrdma::PutString(out, name);
+  constexpr uint32_t kShareRead = 1, kWantReadDelegation = 0x0100;
+  PutAll(Operation(nfs::kOpOpen), kUnusedSeqid, kShareRead | kWantReadDelegation, kDenyNone, client, owner, false,
+         kClaimNull, name);
   return *this;
 }
 
 Compound& Compound::ReturnDelegation(const StateId& delegation) {
-  Operation(nfs::kOpDelegreturn).Put(delegation);
-  return *this;
+  return PutAll(Operation(nfs::kOpDelegreturn), delegation), *this;
 }
-
-Compound& Compound::Close(const StateId& state) {
-  Writer& out = Operation(nfs::kOpClose);
-  out.U32(0);  // seqid, not used in version 4.1
-  out.Put(state);
-  return *this;
-}
-
-Compound& Compound::Remove(std::string_view name) {
-  rpcrdma::PutString(Operation(nfs::kOpRemove), name);
-  return *this;
-}
-
+Compound& Compound::Close(const StateId& state) { return PutAll(Operation(nfs::kOpClose), kUnusedSeqid, state), *this; }
+Compound& Compound::Remove(std::string_view name) { return PutAll(Operation(nfs::kOpRemove), name), *this; }
 Compound& Compound::GetAttributes() {
-  Writer& out = Operation(nfs::kOpGetattr);
-  out.U32(1);
-  out.U32(kTypeBit | kChangeBit | kSizeBit);
-  return *this;
+  return PutAll(Operation(nfs::kOpGetattr), 1u, kTypeBit | kChangeBit | kSizeBit), *this;
 }
-
 Compound& Compound::Read(const StateId& state, uint64_t offset, uint32_t count) {
-  Writer& out = Operation(nfs::kOpRead);
-  out.Put(state);
-  out.U64(offset);
-  out.U32(count);
-  return *this;
+  return PutAll(Operation(nfs::kOpRead), state, offset, count), *this;
 }
-
 Compound& Compound::Write(const StateId& state, uint64_t offset, uint32_t count, uint32_t stable) {
-  Writer& out = Operation(nfs::kOpWrite);
-  out.Put(state);
-  out.U64(offset);
-  out.U32(stable);
-  out.U32(count);
-  return *this;
+  return PutAll(Operation(nfs::kOpWrite), state, offset, stable, count), *this;
 }
 
 CompoundResults::CompoundResults(Bytes results) : in_(results) {
