@@ -16,6 +16,7 @@
 #include "analysis/time_histogram.h"
 #include "protocol/base/budget.h"
 #include "protocol/base/enum_names.h"
+#include "protocol/base/serialize.h"
 #include "session/rpcrdma/phases.h"
 
 namespace stag::analysis {
@@ -140,22 +141,9 @@ struct EnumNames<analysis::Meanwhile> {
 };
 
 // For Serialize.
-template <typename Fn>
-void Members(session::Phases& v, Fn fn) {
-  auto& [ns, complete] = v;
-  fn(ns, complete);
-}
-template <typename Fn>
-void Members(analysis::LatencySample& v, Fn fn) {
-  auto& [file, key, name, connection, number, xid, call_frame, reply_frame, backward, call_ns, reply_ns, since_start_ns,
-         rtt_ns, phases, meanwhile, waits, silence_ns] = v;
-  fn(file, key, name, connection, number, xid, call_frame, reply_frame, backward, call_ns, reply_ns, since_start_ns,
-     rtt_ns, phases, meanwhile, waits, silence_ns);
-}
-template <typename Fn>
-void Members(analysis::SampleWait& v, Fn fn) {
-  auto& [frame, ns, cause] = v;
-  fn(frame, ns, cause);
-}
+STAG_MEMBERS(session::Phases, ns, complete)
+STAG_MEMBERS(analysis::LatencySample, file, key, name, connection, number, xid, call_frame, reply_frame, backward,
+             call_ns, reply_ns, since_start_ns, rtt_ns, phases, meanwhile, waits, silence_ns)
+STAG_MEMBERS(analysis::SampleWait, frame, ns, cause)
 
 }  // namespace stag

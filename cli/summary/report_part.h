@@ -34,17 +34,8 @@ ReportPart MakeReportPart(FileSummary& summary, size_t file, bool several, bool 
 
 namespace stag {
 
-template <typename Fn>
-void Members(cli::Wrong& v, Fn fn) {
-  auto& [rank, kind, blames, connection, text, frame, rule] = v;
-  fn(rank, kind, blames, connection, text, frame, rule);
-}
-template <typename Fn>
-void Members(cli::ReportPart& v, Fn fn) {
-  auto& [name, opened, any, row, dropped, wrong, wrong_left_out, connections, latency, transport, limits, credits,
-         latency_picture, transport_picture, credits_picture] = v;
-  fn(name, opened, any, row, dropped, wrong, wrong_left_out, connections, latency, transport, limits, credits,
-     latency_picture, transport_picture, credits_picture);
-}
+STAG_MEMBERS(cli::Wrong, rank, kind, blames, connection, text, frame, rule)
+STAG_MEMBERS(cli::ReportPart, name, opened, any, row, dropped, wrong, wrong_left_out, connections, latency, transport,
+             limits, credits, latency_picture, transport_picture, credits_picture)
 
 }  // namespace stag

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Serialize: values as bytes, between processes of one version of the program, never in a file. A struct can be
-// serialized when there is a function Members(value, fn), in namespace stag, that calls fn with all its members, taken
-// from a structured binding: when the struct gains a member, this does not compile until the member is added. Packing
-// and unpacking use the same function. Numbers are LEB128.
+// serialized when STAG_MEMBERS names all its members, or there is a function Members(value, fn) that calls fn with
+// those that count. Packing and unpacking use the same function. Numbers are LEB128.
 #pragma once
 
 #include <array>
@@ -17,6 +16,14 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+// In the namespace of the struct, or in stag. When the struct gains a member, this does not compile until it is named.
+#define STAG_MEMBERS(Struct, ...)  \
+  template <typename Fn>           \
+  void Members(Struct& v, Fn fn) { \
+    auto& [__VA_ARGS__] = v;       \
+    fn(__VA_ARGS__);               \
+  }
 
 namespace stag {
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "protocol/base/serialize.h"
 #include "replay/generate/job.h"
 #include "replay/rpcrdma/histogram.h"
 
@@ -16,11 +17,7 @@ struct Failure {
   uint64_t calls = 0;
   std::string sample;  // what the first one was about
 };
-template <typename Fn>
-void Members(Failure& v, Fn fn) {
-  auto& [calls, sample] = v;
-  fn(calls, sample);
-}
+STAG_MEMBERS(Failure, calls, sample)
 
 struct OperationReport {
   uint64_t calls = 0;  // that ended: answered, or lost
@@ -30,11 +27,7 @@ struct OperationReport {
   rpcrdma::Histogram latency;               // of the answered ones
   void Fail(const std::string& what, std::string sample);
 };
-template <typename Fn>
-void Members(OperationReport& v, Fn fn) {
-  auto& [calls, ok, bytes, failures, latency] = v;
-  fn(calls, ok, bytes, failures, latency);
-}
+STAG_MEMBERS(OperationReport, calls, ok, bytes, failures, latency)
 
 struct LoadReport {
   std::array<OperationReport, kOperations> operations;
@@ -65,14 +58,8 @@ struct LoadReport {
   // Whether every Call was answered with success and every byte that was looked at was right.
   bool fine() const;
 };
-template <typename Fn>
-void Members(LoadReport& v, Fn fn) {
-  auto& [operations, lost, resent, unsent, wrong, short_transfers, verified_bytes, unknown_bytes, range_waits,
-         credit_stalls, credit_stalled, max_outstanding, grant, connections, connections_lost, reconnects, abandoned,
-         backward_calls, troubles, seconds, interrupted] = v;
-  fn(operations, lost, resent, unsent, wrong, short_transfers, verified_bytes, unknown_bytes, range_waits,
-     credit_stalls, credit_stalled, max_outstanding, grant, connections, connections_lost, reconnects, abandoned,
-     backward_calls, troubles, seconds, interrupted);
-}
+STAG_MEMBERS(LoadReport, operations, lost, resent, unsent, wrong, short_transfers, verified_bytes, unknown_bytes,
+             range_waits, credit_stalls, credit_stalled, max_outstanding, grant, connections, connections_lost,
+             reconnects, abandoned, backward_calls, troubles, seconds, interrupted)
 
 }  // namespace stag::generate

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "protocol/base/serialize.h"
 #include "replay/recording/recorded_rpc.h"
 #include "replay/replay/plan.h"
 
@@ -27,11 +28,7 @@ struct AnswerStatus {
   uint32_t code = 0;
   friend bool operator==(const AnswerStatus&, const AnswerStatus&) = default;
 };
-template <typename Fn>
-void Members(AnswerStatus& v, Fn fn) {
-  auto& [kind, code] = v;
-  fn(kind, code);
-}
+STAG_MEMBERS(AnswerStatus, kind, code)
 
 AnswerStatus StatusOf(const recording::RecordedRpc& rpc);
 // Of a live Reply and the walk over it.

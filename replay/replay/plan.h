@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/base/serialize.h"
 #include "replay/recording/recorded_rpc.h"
 #include "replay/replay/selection.h"
 #include "replay/replay/values.h"
@@ -51,11 +52,7 @@ struct PlannedProcedure {
   friend auto operator<=>(const PlannedProcedure&, const PlannedProcedure&) = default;
   std::string Name() const;  // "NFSv3 READ"
 };
-template <typename Fn>
-void Members(PlannedProcedure& v, Fn fn) {
-  auto& [program, version, procedure, op] = v;
-  fn(program, version, procedure, op);
-}
+STAG_MEMBERS(PlannedProcedure, program, version, procedure, op)
 
 struct PlannedCall {
   enum class What : uint8_t {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "protocol/base/serialize.h"
 #include "replay/replay/answer_status.h"
 #include "replay/rpcrdma/histogram.h"
 
@@ -25,11 +26,8 @@ struct ProcedureReport {
   rpcrdma::Histogram latency;  // of answers, ns
   void Merge(const ProcedureReport& other);
 };
-template <typename Fn>
-void Members(ProcedureReport& v, Fn fn) {
-  auto& [sent, answered, lost, timed_out, not_sent, resent, put_off, compared, matched, identical, latency] = v;
-  fn(sent, answered, lost, timed_out, not_sent, resent, put_off, compared, matched, identical, latency);
-}
+STAG_MEMBERS(ProcedureReport, sent, answered, lost, timed_out, not_sent, resent, put_off, compared, matched, identical,
+             latency)
 
 struct Difference {
   uint64_t frame = 0;  // of the Call
@@ -38,11 +36,7 @@ struct Difference {
   uint32_t client = 0;
   AnswerStatus recorded, live;
 };
-template <typename Fn>
-void Members(Difference& v, Fn fn) {
-  auto& [frame, xid, procedure, client, recorded, live] = v;
-  fn(frame, xid, procedure, client, recorded, live);
-}
+STAG_MEMBERS(Difference, frame, xid, procedure, client, recorded, live)
 
 struct PlayReport {
   std::map<PlannedProcedure, ProcedureReport> procedures;
@@ -73,14 +67,9 @@ struct PlayReport {
   // whose live answer has its status; 100 when there are none.
   double MatchPercent() const;
 };
-template <typename Fn>
-void Members(PlayReport& v, Fn fn) {
-  auto& [procedures, differences, more_differences, troubles, connections, reconnects, loops, unknown, forgotten,
-         credit_stalls, slot_stalls, backward_calls, sent_bytes, received_bytes, max_outstanding, stopped, rooted,
-         elapsed] = v;
-  fn(procedures, differences, more_differences, troubles, connections, reconnects, loops, unknown, forgotten,
-     credit_stalls, slot_stalls, backward_calls, sent_bytes, received_bytes, max_outstanding, stopped, rooted, elapsed);
-}
+STAG_MEMBERS(PlayReport, procedures, differences, more_differences, troubles, connections, reconnects, loops, unknown,
+             forgotten, credit_stalls, slot_stalls, backward_calls, sent_bytes, received_bytes, max_outstanding,
+             stopped, rooted, elapsed)
 inline constexpr size_t kDifferences = 1000, kProcedures = 1000, kTroubles = 64;
 
 }  // namespace stag::replay

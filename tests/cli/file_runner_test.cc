@@ -133,11 +133,7 @@ struct Sum {
 }  // namespace stag::cli
 
 namespace stag {
-template <typename Fn>
-void Members(cli::Sum& v, Fn fn) {
-  auto& [n] = v;
-  fn(n);
-}
+STAG_MEMBERS(cli::Sum, n)
 }  // namespace stag
 
 namespace stag::cli {

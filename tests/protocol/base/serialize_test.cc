@@ -22,16 +22,8 @@ struct Outer {
   std::map<std::string, uint32_t> counts;
 };
 
-template <typename Fn>
-void Members(Inner& v, Fn fn) {
-  auto& [number, text] = v;
-  fn(number, text);
-}
-template <typename Fn>
-void Members(Outer& v, Fn fn) {
-  auto& [color, flag, ratio, large, pair, list, counts] = v;
-  fn(color, flag, ratio, large, pair, list, counts);
-}
+STAG_MEMBERS(Inner, number, text)
+STAG_MEMBERS(Outer, color, flag, ratio, large, pair, list, counts)
 
 Outer Example() {
   Outer v;
