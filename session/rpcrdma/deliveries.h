@@ -72,7 +72,7 @@ class Deliveries final : delivery::Results {
   template <typename Fn>
   void ForEachCarried(const delivery::Lane& lane, const delivery::Numbers& numbers, Fn fn) const;
   delivery::Lane LaneOfReply(const TransactionEntry& entry) const {
-    return {static_cast<Side>(1 - entry.requester), false};
+    return {static_cast<fabric::Side>(1 - entry.requester), false};
   }
 
   const bool iwarp_;

@@ -451,13 +451,10 @@ std::span<const ClientProbe> FormProbes() {
       {"form.lookup-without-attributes", "A LOOKUP without attributes is taken",
        "A LOOKUP whose result has the handle alone. The work succeeds.", "RFC 8166 3.5.1", "", kFault, kFault,
        LookupWithoutAttributes},
-      {{kReadlinkProbe, "A READLINK without attributes is read right",
-        "A READLINK whose result has no attributes; its text may be in a Write chunk. The work succeeds, and the text "
-        "is right.",
-        "RFC 8166 3.4.6, RFC 8166 4.3.2", "", nullptr},
-       kFault,
-       kFault,
-       ReadlinkWithoutAttributes},
+      {kReadlinkProbe, "A READLINK without attributes is read right",
+       "A READLINK whose result has no attributes; its text may be in a Write chunk. The work succeeds, and the text "
+       "is right.",
+       "RFC 8166 3.4.6, RFC 8166 4.3.2", "", kFault, kFault, ReadlinkWithoutAttributes},
       {"form.count-above", "More data than were written are not taken",
        "A READ whose count says 65536 bytes more than its Write chunk brought. The READ fails; no byte is wrong.",
        "RFC 8166 3.4.6, RFC 8166 4.5", "WRLIST-006", kAllowed, kAllowed, CountAbove},
