@@ -222,7 +222,8 @@ std::vector<TransportTrouble> TransportTroubles(const Connection& c, const Healt
       text += requests > 0 ? fmt::format(", {} of them Read Responses", n.repeated_responses)
                            : ", all of them Read Responses that were asked for again";
     const uint64_t spurious = std::min(c.spurious[side], requests), needed = requests + n.repeated_responses - spurious;
-    if (needed > 0) text += fmt::format(": the wire or the adapter of the {} lost some, or their acknowledgments", peer);
+    if (needed > 0)
+      text += fmt::format(": the wire or the adapter of the {} lost some, or their acknowledgments", peer);
     if (spurious > 0)
       text += fmt::format("{} for nothing: the {} had {}", needed > 0 ? "; " + Count(spurious, packet) : std::string(),
                           peer, spurious == 1 ? "it" : "them");
