@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "protocol/base/enum_names.h"
 #include "session/fabric/fabric_event.h"
@@ -65,15 +66,21 @@ class Delivery {
   virtual void Prove(const Lane& lane, uint64_t last, const FrameRef& frame, Results& results) = 0;
   // It is known which frame delivered `last`.
   virtual bool IsKnown(const Lane& lane, uint64_t last) const = 0;
-  // Troubles that are not settled: whether there are; whether `of(lane, numbers)` holds for one; since when the first
-  // packet of one waits, at the earliest (kNoTime: no packet).
-  virtual bool troubled() const = 0;
+  // Whether something was proven since the last call.
+  bool TakeProof() { return std::exchange(proven_, false); }
+  // Troubles: whether there may be some that are not settled; whether `of(lane, numbers)` holds for one of these; since
+  // when the first packet of one waits, at the earliest (kNoTime: no packet).
+  bool troubled() const { return troubles_ > 0; }
   virtual bool AnyTrouble(const std::function<bool(const Lane&, const Numbers&)>& of) const = 0;
   virtual int64_t troubled_since() const = 0;
   // Nothing more comes: settles what is not.
   virtual void Finish(Results& results) = 0;
   // Bytes of storage.
   virtual uint64_t storage() const = 0;
+
+ protected:
+  size_t troubles_ = 0;
+  bool proven_ = false;
 };
 
 }  // namespace stag::delivery

@@ -122,6 +122,7 @@ RcDelivery::Trouble& RcDelivery::TroubleOf(const Lane& lane, uint64_t number, co
   trouble.first = first;
   trouble.since = first.time_ns;
   if (at != stream.troubles.end() && at->number == number) return *at = trouble;
+  ++troubles_;
   return *stream.troubles.insert(at, std::move(trouble));
 }
 
@@ -165,6 +166,7 @@ void RcDelivery::See(const Lane& lane, uint64_t number, const Sighting& s, Resul
 void RcDelivery::Prove(const Lane& lane, uint64_t last, const FrameRef& frame, Results& results) {
   Stream& stream = StreamOf(lane);
   if (!stream.any || last > stream.highest + kFarAhead || !stream.evidence.Add(last, frame)) return;
+  proven_ = true;
   if (!stream.troubles.empty()) Settle(lane, false, results);
   if (lane.responses && !streams_[lane.requester].troubles.empty()) Settle({lane.requester, false}, false, results);
 }
@@ -211,6 +213,7 @@ void RcDelivery::Settle(const Lane& lane, bool all, Results& results) {
   }
   // Those that are settled still say something of earlier ones that are not.
   const auto kept = std::ranges::find_if(stream.troubles, [](const Trouble& t) { return !t.settled; });
+  troubles_ -= static_cast<size_t>(kept - stream.troubles.begin());
   stream.troubles.erase(stream.troubles.begin(), kept);
 }
 
@@ -248,10 +251,6 @@ bool RcDelivery::IsKnown(const Lane& lane, uint64_t last) const {
   return StreamOf(lane).evidence.Proves(last) && std::ranges::none_of(StreamOf(lane).troubles, [&](const Trouble& t) {
            return t.number == last && !t.settled;
          });
-}
-
-bool RcDelivery::troubled() const {
-  return std::ranges::any_of(streams_, [](const Stream& stream) { return !stream.troubles.empty(); });
 }
 
 bool RcDelivery::AnyTrouble(const std::function<bool(const Lane&, const Numbers&)>& of) const {

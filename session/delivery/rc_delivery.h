@@ -21,7 +21,6 @@ class RcDelivery final : public Delivery {
   uint64_t PlaceOf(const Lane& lane, uint64_t number) const override;
   void Prove(const Lane& lane, uint64_t last, const FrameRef& frame, Results& results) override;
   bool IsKnown(const Lane& lane, uint64_t last) const override;
-  bool troubled() const override;
   bool AnyTrouble(const std::function<bool(const Lane&, const Numbers&)>& of) const override;
   int64_t troubled_since() const override;
   void Finish(Results& results) override;

@@ -66,13 +66,13 @@ void TcpDelivery::Split(Stream& stream, size_t index, uint64_t at) {
   Unit rest = stream.units[index];
   rest.begin = at;
   stream.units[index].end = at;
-  stream.troubles += rest.troubled();
+  troubles_ += rest.troubled();
   stream.units.insert(stream.units.begin() + static_cast<ptrdiff_t>(index) + 1, std::move(rest));
 }
 
 void TcpDelivery::Repeat(Stream& stream, size_t index, const FrameRef& frame, uint64_t segment) {
   Unit& unit = stream.units[index];
-  if (!unit.troubled()) ++stream.troubles;
+  if (!unit.troubled()) ++troubles_;
   if (unit.again.size() < kMostCopies) unit.again.push_back({frame, segment, false});
   unit.cause = stream.duplicates > 0 || unit.sacked.number != 0 ? Cause::kDuplicateAcks : Cause::kTimer;
   unit.until = stream.top;
@@ -131,7 +131,7 @@ void TcpDelivery::OnData(Side from, const Sighting& s, Results& results) {
       }
     at = late.end;
     fresh = true;
-    ++stream.troubles;
+    ++troubles_;
     stream.units.insert(stream.units.begin() + static_cast<ptrdiff_t>(index), std::move(late));
   }
   if (repeated == 0) return;
@@ -169,7 +169,7 @@ void TcpDelivery::Refuse(Side sender, uint64_t begin, uint64_t end, const FrameR
 void TcpDelivery::Prove(const Lane& lane, uint64_t last, const FrameRef& frame, Results& results) {
   Stream& stream = streams_[lane.requester];
   if (!stream.any || last < stream.settled || last > stream.top + kFarBytes) return;
-  stream.evidence.Add(last, frame);
+  if (stream.evidence.Add(last, frame)) proven_ = true;
   Settle(lane.requester, false, results);
 }
 
@@ -181,7 +181,7 @@ void TcpDelivery::Settle(Side sender, bool all, Results& results) {
     Unit& unit = stream.units[stream.head];
     const bool proven = stream.evidence.Proves(unit.end - 1);
     if (!all && (!proven || (!unit.again.empty() && stream.evidence.highest() < unit.until))) break;
-    stream.troubles -= unit.troubled();
+    troubles_ -= unit.troubled();
     Judge(sender, unit, results);
     stream.settled = unit.end;
   }
@@ -234,7 +234,7 @@ bool TcpDelivery::IsKnown(const Lane& lane, uint64_t last) const { return stream
 bool TcpDelivery::AnyTrouble(const std::function<bool(const Lane&, const Numbers&)>& of) const {
   for (const Side sender : {Side{0}, Side{1}}) {
     const Stream& stream = streams_[sender];
-    if (stream.troubles == 0) continue;
+    if (troubles_ == 0) continue;
     const auto first = std::find_if(stream.units.begin() + static_cast<ptrdiff_t>(stream.head), stream.units.end(),
                                     [](const Unit& unit) { return unit.troubled(); });
     if (first != stream.units.end() && of({sender, false}, {first->begin, stream.top - 1})) return true;
@@ -245,7 +245,7 @@ bool TcpDelivery::AnyTrouble(const std::function<bool(const Lane&, const Numbers
 int64_t TcpDelivery::troubled_since() const {
   int64_t since = kNoTime;
   for (const Stream& stream : streams_)
-    for (size_t i = stream.head; i < stream.units.size() && stream.troubles > 0; ++i)
+    for (size_t i = stream.head; i < stream.units.size() && troubles_ > 0; ++i)
       since = std::min(since, stream.units[i].late ? stream.units[i].due.time_ns : stream.units[i].first.time_ns);
   return since;
 }

@@ -19,7 +19,6 @@ class TcpDelivery final : public Delivery {
   uint64_t PlaceOf(const Lane& lane, uint64_t number) const override;
   void Prove(const Lane& lane, uint64_t last, const FrameRef& frame, Results& results) override;
   bool IsKnown(const Lane& lane, uint64_t last) const override;
-  bool troubled() const override { return streams_[0].troubles + streams_[1].troubles > 0; }
   bool AnyTrouble(const std::function<bool(const Lane&, const Numbers&)>& of) const override;
   int64_t troubled_since() const override;
   void Finish(Results& results) override;
@@ -63,7 +62,6 @@ class TcpDelivery final : public Delivery {
     std::vector<Hole> holes;
     std::vector<Segment> segments;
     uint64_t last_segment = 0;
-    size_t troubles = 0;  // units
     Evidence evidence;
     uint64_t acknowledged = 0;
     uint32_t duplicates = 0;  // acknowledgments that say no more than the last
@@ -75,8 +73,8 @@ class TcpDelivery final : public Delivery {
   void OnData(Side from, const fabric::Sighting& sighting, Results& results);
   void OnAcknowledgment(Side from, const fabric::Sighting& sighting, Results& results);
   static size_t Find(const Stream& stream, uint64_t at);
-  static void Split(Stream& stream, size_t index, uint64_t at);
-  static void Repeat(Stream& stream, size_t index, const FrameRef& frame, uint64_t segment);
+  void Split(Stream& stream, size_t index, uint64_t at);
+  void Repeat(Stream& stream, size_t index, const FrameRef& frame, uint64_t segment);
   static void Sack(Stream& stream, uint64_t begin, uint64_t end, const FrameRef& frame);
   void Refuse(Side sender, uint64_t begin, uint64_t end, const FrameRef& frame, Results& results);
   static void JudgeBytes(Stream& stream, uint64_t segment, uint64_t bytes, bool needed);

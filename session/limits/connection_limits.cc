@@ -47,6 +47,7 @@ void LimitsObserver::Advance(State& s, const FrameRef& frame) {
 void LimitsObserver::Decide(const Connection& connection, State& s) {
   int64_t until = std::min(s.told, connection.troubled_since);
   if (!s.open.empty()) until = std::min(until, s.open.front().sent);
+  if (!s.answered.empty()) until = std::min(until, s.answered.front().at);
   s.timeline.Decide(until, s.limits.ns);
 }
 
@@ -83,18 +84,11 @@ std::vector<LimitsObserver::Outstanding>::iterator LimitsObserver::Find(State& s
   return at != s.open.end() && at->serial == t.serial ? at : s.open.end();
 }
 
-// A Call is no longer outstanding: it was until its Reply was delivered.
+// A Call is no longer outstanding.
 void LimitsObserver::Leave(const Connection& connection, State& s, const Transaction& t) {
   const auto open = Find(s, t);
   if (open != s.open.end()) {
-    if (t.reply.frame.number != 0) {
-      Advance(s, connection.now);
-      const int64_t answered = std::min(t.answered_in().time_ns, s.now);
-      s.timeline.Learn(answered, s.now, {.open = -1});
-      s.told = std::max(s.told, answered);
-    } else if (t.answer == Answer::kNotCaptured) {
-      Miss(s, t, open->sent);
-    }
+    if (t.outcome != Outcome::kOutstanding && t.answer == Answer::kNotCaptured) Miss(s, t, open->sent);
     s.open.erase(open);
   }
   for (const auto& [first, last] :
@@ -134,6 +128,9 @@ void LimitsObserver::OnMessage(const Connection& connection, const Message& mess
     ++s.limits.calls;
   } else if (message.role == Role::kReply || message.role == Role::kError) {
     Advance(s, message.frame);
+    s.told = std::max(s.told, s.now);
+    s.answered.push_back({t->serial, s.now});
+    Leave(connection, s, *t);
     if (message.role == Role::kReply || message.header.credit > 0) {
       s.granted = message.header.credit;
       s.limits.one_credit = s.granted <= 1 && (s.limits.one_credit || !s.replied);
@@ -167,14 +164,28 @@ void LimitsObserver::OnTransaction(const Connection& connection, const Transacti
     for (const Operation& operation : t.operations) s.limits.offloads_done += operation.op == kOpCbOffload ? 1 : 0;
     return;
   }
+  if (t.reply.frame.number != 0) return Settle(connection, s, t);
   if (Find(s, t) == s.open.end()) return;
   if (t.outcome == Outcome::kUnanswered && t.answer != Answer::kNotCaptured) {
     s.limits.unanswered = true;
     Advance(s, connection.last_frame);
     s.told = s.now;
   }
-  s.limits.longest_answer_ns = std::max(s.limits.longest_answer_ns, Elapsed(t.call.frame, t.answered_in()).value_or(0));
   Leave(connection, s, t);
+}
+
+// It is known which frame delivered the Reply: the Call was outstanding until then.
+void LimitsObserver::Settle(const Connection& connection, State& s, const Transaction& t) {
+  const auto answered = std::ranges::find(s.answered, t.serial, &Answered::serial);
+  if (answered == s.answered.end()) return;
+  if (t.delivered.number != 0 && t.delivered.timed) {
+    Advance(s, t.delivered);
+    s.timeline.Learn(answered->at, t.delivered.time_ns, {.open = 1});
+    s.told = std::max(s.told, t.delivered.time_ns);
+  }
+  s.answered.erase(answered);
+  s.limits.longest_answer_ns = std::max(s.limits.longest_answer_ns, Elapsed(t.call.frame, t.answered_in()).value_or(0));
+  Decide(connection, s);
 }
 
 void LimitsObserver::OnWait(const Connection& connection, const Wait& wait) {

@@ -85,12 +85,18 @@ class LimitsObserver final : public Observer {
     uint64_t serial = 0;
     int64_t sent = 0;
   };
+  // A Call that was answered, until it is known which frame delivered the Reply.
+  struct Answered {
+    uint64_t serial = 0;
+    int64_t at = 0;
+  };
   struct State {
     ConnectionLimits limits;
     bool begun = false, replied = false;
     int64_t now = 0;
     uint32_t granted = 0, requested = 0;
     std::vector<Outstanding> open;   // Calls, in order of their serials
+    std::vector<Answered> answered;  // in the order of the answers
     std::array<Mending, 2> mending;  // by requester
     Timeline timeline;
     std::array<FrameRef, 2> stray;  // the first and the last RDMA operation of no Call since the last Reply of none
@@ -112,6 +118,7 @@ class LimitsObserver final : public Observer {
   static void Miss(State& s, const Transaction& t, int64_t sent);
   static void MissCall(const Connection& connection, State& s, const FrameRef& reply);
   static std::vector<Outstanding>::iterator Find(State& s, const Transaction& t);
+  static void Settle(const Connection& connection, State& s, const Transaction& t);
   void Leave(const Connection& connection, State& s, const Transaction& t);
   void TakeResults(State& s, const Transaction& t) const;
   void Pause(State& s, const FrameRef& frame);

@@ -29,19 +29,21 @@ void Deliveries::Carry(const fabric::Event& event, uint64_t serial) {
   const Lane lane = LaneOf(event);
   const bool is_send = event.kind() == EventKind::kSend;
   std::vector<Carried>& carried = carried_[lane.index()];
-  const uint64_t last = delivery_->PlaceOf(lane, event.last_number);
-  const uint64_t first = last - static_cast<uint32_t>(iwarp_ ? event.last_number - event.first_number
-                                                             : (event.last_number - event.first_number) & 0xffffff);
+  const uint32_t mask = iwarp_ ? UINT32_MAX : 0xffffff;
+  const uint32_t count = (event.last_number - event.first_number) & mask;
   if (!carried.empty()) {
     Carried& before = carried.back();
-    if (before.serial == serial && before.is_send == is_send && before.last + 1 == first) {
-      before.last = last;
+    if (before.serial == serial && before.is_send == is_send && event.first_number == ((before.number + 1) & mask)) {
+      before.last += count + 1;
+      before.number = event.last_number;
       return;
     }
   }
   if (carried.size() >= kMostCarried) carried.erase(carried.begin(), carried.begin() + kMostCarried / 2);
-  const auto at = std::ranges::upper_bound(carried, first, {}, &Carried::first);
-  carried.insert(at, {first, last, serial, is_send});
+  const uint64_t last = delivery_->PlaceOf(lane, event.last_number);
+  const Carried next{last - count, last, serial, event.last_number, is_send};
+  if (carried.empty() || carried.back().first < next.first) return carried.push_back(next);
+  carried.insert(std::ranges::upper_bound(carried, next.first, {}, &Carried::first), next);
 }
 
 template <typename Fn>

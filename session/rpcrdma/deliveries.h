@@ -40,6 +40,8 @@ class Deliveries final : delivery::Results {
   // No packet comes any more.
   void Finish() { delivery_->Finish(*this); }
 
+  bool TakeProof() { return delivery_->TakeProof(); }
+  bool troubled() const { return delivery_->troubled(); }
   int64_t troubled_since() const { return delivery_->troubled_since(); }
   uint64_t storage() const;
 
@@ -50,6 +52,7 @@ class Deliveries final : delivery::Results {
   struct Carried {
     uint64_t first = 0, last = 0;  // numbers
     uint64_t serial = 0;           // of the transaction
+    uint32_t number = 0;           // `last` on the wire
     bool is_send = false;
   };
   struct Waited {

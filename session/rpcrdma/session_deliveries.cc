@@ -52,9 +52,10 @@ void Session::Impl::OnSighting(const fabric::Sighting& sighting) {
   }
   connection.now = sighting.frame;
   state.deliveries->OnSighting(sighting);
-  connection.troubled_since = state.deliveries->troubled_since();
+  if (state.deliveries->troubled() || connection.troubled_since != delivery::kNoTime)
+    connection.troubled_since = state.deliveries->troubled_since();
   if (++state.sightings % kCountEvery == 0) CountStorage(state);
-  if (!state.deliveries->ended.empty()) EndKnown(state);
+  if (state.deliveries->TakeProof() && !state.deliveries->ended.empty()) EndKnown(state);
 }
 
 void Session::Impl::CarryCall(ConnectionState& state, TransactionEntry& entry, const Event& event) {
