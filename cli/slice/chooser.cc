@@ -73,7 +73,7 @@ void RpcChooser::OnRdma(const session::Connection& connection, const session::Rd
   if (!Touches(operation.event->first_frame, operation.event->frame)) return;
   if (touched_.Contains(t->serial)) return;
   touched_.Add(t->serial);
-  if (operation.retired) {  // it ended before
+  if (operation.settled) {  // it ended before
     --seen_;
     OnTransaction(connection, *t);
   }

@@ -55,7 +55,8 @@ struct RdmaOperation {
   const SegmentRecord* segment = nullptr;
   uint64_t segment_offset = 0;  // of the packet's offset in the segment
   bool overrun = false;         // goes past the end of the segment
-  bool retired = false;         // the transaction had ended before (its segment was looked up in a short history)
+  bool retired = false;         // the transaction had ended before (its segment was looked up in a short history) ...
+  bool settled = false;         // ... and all observers have heard of that (Observer::WantsDeliveries)
 };
 
 // All calls come in the order of the events. Connection::now is the frame being processed: the frame where whatever

@@ -176,7 +176,8 @@ void Session::Impl::OnRdma(ConnectionState& state, const Event& event) {
     operation.segment = &record;
     operation.segment_offset = at;
     operation.overrun = packet.length > length;
-    operation.retired = ref.entry->retired && !ref.entry->ending;
+    operation.retired = ref.entry->retired;
+    operation.settled = ref.entry->retired && !ref.entry->ending;
     if (state.deliveries) CarryRdma(state, *ref.entry, event);
     if (!ref.entry->retired && CanBe(kind, record.list)) {
       record.used = true;

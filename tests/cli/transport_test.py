@@ -50,6 +50,11 @@ def rows(*arguments, data=None):
     return {(line["connection"], line["direction"]): line for line in lines(done)}
 
 
+def later(content, place):
+    """All from there on come ten seconds later: what is sent again is no copy that the capture made."""
+    return content[:place] + [[seconds + 10, part, data] for seconds, part, data in content[place:]]
+
+
 class Counts(Base):
     maxDiff = None
 
@@ -129,7 +134,7 @@ class Counts(Base):
             seconds, part, data = content[sends[1]]
             again = bytearray(data)
             again[-12] ^= change
-            content.insert(sends[1] + 1, [seconds, part, again])
+            content = later(content[:sends[1] + 1] + [[seconds, part, again]] + content[sends[1] + 1:], sends[1] + 1)
             size = rows("-", data=pcap(content))[1, "c2s"]["bytes"] - rows(str(QUIET))[1, "c2s"]["bytes"]
             packets = rows(str(QUIET))[1, "c2s"]["packets"]
             self.assertGreater(size, 40)
@@ -153,7 +158,8 @@ class Counts(Base):
         for change in (False, True):
             again = bytearray(content[place][2])
             again[-9] ^= change
-            after = rows("-", data=pcap(content[:place + 1] + [[*content[place][:2], again]] + content[place + 1:]))[1, direction]
+            made = content[:place + 1] + [[*content[place][:2], again]] + content[place + 1:]
+            after = rows("-", data=pcap(later(made, place + 1)))[1, direction]
             self.assertEqual(after["retransmitted_segments"], before["retransmitted_segments"] + 1)
             self.assertEqual(after["changed_retransmissions"], int(change))
             self.assertEqual(after["out_of_order"], 0)
