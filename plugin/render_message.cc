@@ -192,10 +192,9 @@ void AddLinks(const Scene& scene, proto_tree* tree, const MessageRecord& message
     AddFrameLink(tree, scene, hf.call_in, transaction->call_shown_at);
   }
   if (message.role == Role::kReply || message.role == Role::kError) {
-    const bool elsewhere = transaction->delivered.number != 0;
-    if (elsewhere) AddFrameLink(tree, scene, hf.delivered_in, static_cast<uint32_t>(transaction->delivered.number));
-    const FrameRef& delivered = elsewhere ? transaction->delivered : message.frame;
-    if (const std::optional<int64_t> time = Elapsed(TimeOf(transaction->call_frame), TimeOf(delivered)))
+    if (transaction->delivered.number != 0)
+      AddFrameLink(tree, scene, hf.delivered_in, static_cast<uint32_t>(transaction->delivered.number));
+    if (const std::optional<int64_t> time = Elapsed(TimeOf(transaction->call_frame), TimeOf(message.frame)))
       AddTime(tree, scene, hf.time, *time);
     if (!message.phases) return;
     const session::Phases phases = PhasesInTime(*message.phases);
