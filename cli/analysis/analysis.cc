@@ -2,6 +2,7 @@
 #include "cli/analysis/analysis.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "capture/times/erspan_reader.h"
 #include "cli/analysis/hidden_rdma.h"
@@ -116,7 +117,9 @@ void ReportDisorder(const std::string& name, const FileOutcome& outcome, Output&
 // What a look at the first frames shows, where the file can be opened again and that costs little.
 capture::OrderedReader::Start StartOf(const std::string& file, const CommonOptions& options, capture::Reader& reader) {
   using Start = capture::OrderedReader::Start;
-  if (options.order != Order::kAuto || options.erspan_time || !reader.lasting()) return Start::kUnknown;
+  if (options.order != Order::kAuto || options.erspan_time) return Start::kUnknown;
+  std::error_code none;
+  if (!reader.lasting() && !std::filesystem::is_regular_file(file, none)) return Start::kUnknown;  // compressed
   const auto again = capture::Reader::Open(file);
   return again ? capture::OrderedReader::Look(**again) : Start::kUnknown;
 }

@@ -349,7 +349,7 @@ class Check(Base):
         self.status(done, 0)
         *findings, summary = lines(done)
         self.assertEqual(list(summary), ["type", "frames", "connections", "transactions", "findings", "rules_checked",
-                                         "rules_not_exercised", "incomplete", "outcomes", "suppressed"])
+                                         "rules_not_exercised", "incomplete", "judged", "outcomes", "suppressed"])
         self.assertEqual(list(summary["findings"]), ["error", "warning", "note"])
         for severity, count in summary["findings"].items():
             self.assertEqual(count, sum(finding["severity"] == severity for finding in findings))

@@ -91,7 +91,7 @@ class Expected:
                 row = rows[key]
                 row[0] += 1
                 row[1] += t["data_bytes"] or 0
-                row[2].append(t["rtt_us"])
+                row[2].append((t["reply_time_s"] - t["time_s"]) * 1e6)
                 row[3] += t["reply_form"] == "error" or t["status"] not in (None, 0)
             elif not over and (call < end or last):
                 rows[key][4] += 1
