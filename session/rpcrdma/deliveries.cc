@@ -131,7 +131,7 @@ void Deliveries::PutTogether(TransactionEntry& entry) {
 
 uint64_t Deliveries::storage() const {
   uint64_t bytes = sizeof *this + delivery_->storage() + waited_.capacity() * sizeof(Waited) +
-                   delivered_.capacity() * sizeof(Delivered) + ended.capacity() * sizeof(TransactionEntry*);
+                   delivered_.capacity() * sizeof(Delivered) + ended.capacity() * sizeof(void*);
   for (const std::vector<Carried>& carried : carried_) bytes += carried.capacity() * sizeof(Carried);
   return bytes;
 }
