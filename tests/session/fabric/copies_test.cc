@@ -46,7 +46,7 @@ Made Roce(uint32_t psn, uint16_t ip_id, size_t captured = 32, uint8_t opcode = 0
   made.bytes[0] = std::byte{opcode};
   StoreBe32(&made.bytes[8], psn);
   made.bytes[12] = std::byte{syndrome};
-  StoreBe32(&made.bytes[28], psn * 0x01010101u ^ ip_id ^ opcode << 8 ^ syndrome);  // in place of the ICRC
+  StoreBe32(&made.bytes[28], psn * 0x01010101u ^ ip_id ^ uint32_t{opcode} << 8 ^ syndrome);  // in place of the ICRC
   made.bytes.resize(captured);
   made.packet.carrier = link::Carrier::kRoceV2;
   made.packet.status = ParseStatus::kOk;
