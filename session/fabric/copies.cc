@@ -301,10 +301,10 @@ Copies::Neighbours Copies::NeighboursOf(uint32_t number, int64_t now_ns, bool tc
   return all;
 }
 
-uint32_t Copies::Neighbours::usual() const { return looked == 0 ? 0 : std::max(1u, (copies + looked / 2) / looked); }
+uint32_t Copies::Neighbours::usual() const { return std::max(1u, looked == 0 ? 0 : (copies + looked / 2) / looked); }
 
 bool Copies::Neighbours::Near(int64_t apart) const {
-  if (copied == 0) return false;
+  if (copied == 0 || looked == 0) return false;
   const int64_t play = 1000 + longest / 16 + (longest - shortest) / 2;
   return apart >= shortest / usual() - play && apart <= longest + play;
 }

@@ -21,7 +21,7 @@ Deliveries::Deliveries(bool iwarp, DeliveryNotes& notes) : iwarp_(iwarp), notes_
 }
 
 Lane Deliveries::LaneOf(const fabric::Event& event) const {
-  if (event.kind() == EventKind::kReadResponse && !iwarp_) return {static_cast<Side>(1 - event.from), true};
+  if (event.kind() == EventKind::kReadResponse && !iwarp_) return {static_cast<fabric::Side>(1 - event.from), true};
   return {event.from, false};
 }
 
