@@ -58,8 +58,8 @@ class RcDelivery final : public Delivery {
   };
   struct Requester {
     bool any = false;
-    uint64_t reference = 0;  // near which numbers are
-    uint64_t last = 0;       // of the request that was sent last
+    uint64_t reference = 0;   // near which numbers are
+    uint64_t last = 0;        // of the request that was sent last
     std::vector<Read> reads;  // the last ones, a ring
     size_t next_read = 0;
     std::optional<FrameRef> nak;  // that asks for packets again, and was not obeyed

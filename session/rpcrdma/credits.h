@@ -85,9 +85,9 @@ class ReceivedGrants {
 };
 
 struct CreditState {
-  MinMaxLast requested;      // rdma_credit of the Calls
-  MinMaxLast granted;        // rdma_credit of the messages to the requester; not an RDMA_ERROR's 0
-  uint32_t outstanding = 0;  // Calls without an answer yet
+  MinMaxLast requested;          // rdma_credit of the Calls
+  MinMaxLast granted;            // rdma_credit of the messages to the requester; not an RDMA_ERROR's 0
+  uint32_t outstanding = 0;      // Calls without an answer yet
   uint32_t max_outstanding = 0;  // of a connection that has closed: the most, without those whose answer is missing
   // `outstanding` is right: counted from the connection's start, or from a moment when nothing was outstanding, and
   // nothing was lost since.

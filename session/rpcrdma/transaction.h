@@ -314,7 +314,7 @@ struct Transaction {
   RdmaFrames rdma;
   std::vector<Operation> operations;  // NFSv4 COMPOUND and CB_COMPOUND, with results when the reply was seen
   CompoundFacts facts;
-  bool done_seen = false;             // RDMA_DONE
+  bool done_seen = false;  // RDMA_DONE
   // Observer::WantsDeliveries: the frame that delivered the Reply, where that is not reply.frame (number 0: it is);
   // when its packets waited, in no order; and the times between the Call's first copy and that frame at which one did,
   // in order.

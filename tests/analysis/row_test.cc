@@ -51,13 +51,14 @@ LatencySample Sample() {
 }
 
 TEST(SlowRowTest, HasWhatTheSampleSays) {
-  EXPECT_EQ(Json(SlowRow(Sample(), LatencyKey::kClient), "a.pcap"),
-            R"({"type":"slowest","file":"a.pcap","by":"client","key":"key","id":"7.5","operation":"NFSv3 READ",)"
-            R"("name":"NFSv3 READ","connection":7,)"
-            R"("xid":"0x0000001a","direction":"s2c","time":"1970-01-02T00:00:00.000000005Z","time_s":2.000000005,)"
-            R"("call_frame":11,"reply_frame":12,"rtt_us":3.000,"phases_us":{"to_first_read":null,"pull":null,)"
-            R"("service":1.000,"push":2.000,"finish":null,"recovery":null},"phases_complete":true,"phase":"push",)"
-            R"("meanwhile":["sequence_nak","credits"],"waits":[{"frame":12,"us":2.500,"cause":"nak"}],"silence_us":1.500})");
+  EXPECT_EQ(
+      Json(SlowRow(Sample(), LatencyKey::kClient), "a.pcap"),
+      R"({"type":"slowest","file":"a.pcap","by":"client","key":"key","id":"7.5","operation":"NFSv3 READ",)"
+      R"("name":"NFSv3 READ","connection":7,)"
+      R"("xid":"0x0000001a","direction":"s2c","time":"1970-01-02T00:00:00.000000005Z","time_s":2.000000005,)"
+      R"("call_frame":11,"reply_frame":12,"rtt_us":3.000,"phases_us":{"to_first_read":null,"pull":null,)"
+      R"("service":1.000,"push":2.000,"finish":null,"recovery":null},"phases_complete":true,"phase":"push",)"
+      R"("meanwhile":["sequence_nak","credits"],"waits":[{"frame":12,"us":2.500,"cause":"nak"}],"silence_us":1.500})");
 }
 
 TEST(LatencySampleTest, IsTheSameInAnotherProcess) {
