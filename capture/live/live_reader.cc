@@ -135,7 +135,7 @@ void LiveReader::Hold(const Packet& packet) {
 // A packet waits, and need not wait any longer.
 bool LiveReader::IsDue() const {
   if (waiting_.empty()) return false;
-  const Key& first = waiting_.front();
+  const Turn& first = waiting_.front();
   return silent_ || first.era < era_ || newest_ns_ - first.time_ns >= kWindowNs || held_bytes_ > options_.queue;
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "capture/file/reader.h"
+#include "capture/file/turn.h"
 #include "capture/live/packet_queue.h"
 #include "capture/live/source.h"
 
@@ -70,16 +71,6 @@ class LiveReader final : public Reader {
     Frame frame;
     std::vector<std::byte> bytes;
   };
-  // Of one, in a heap.
-  struct Key {
-    uint64_t era = 0, arrival = 0;
-    int64_t time_ns = 0;
-    uint32_t slot = 0;
-    bool operator>(const Key& other) const {
-      if (era != other.era) return era > other.era;
-      return time_ns != other.time_ns ? time_ns > other.time_ns : arrival > other.arrival;
-    }
-  };
   void Hold(const Packet& packet);
   bool IsDue() const;
   Frame Give(const Frame& frame);
@@ -103,7 +94,7 @@ class LiveReader final : public Reader {
   uint16_t clock_ = 0;
   std::vector<Held> held_;
   std::vector<uint32_t> free_;
-  std::vector<Key> waiting_;
+  std::vector<Turn> waiting_;  // a heap, the next one on top; numbers are those of arrivals
   uint64_t frames_ = 0, bytes_ = 0;
   std::optional<SourceStats> final_stats_;
   std::string error_;

@@ -84,7 +84,7 @@ Reader::Next OrderedReader::ReadHeld(Frame& frame) {
   while (!steps_.empty() && waiting_.front().number >= steps_.front().number) Decide();
   squeezed_ |= UsedMemory() > memory_limit_;
   std::ranges::pop_heap(waiting_, std::greater{});
-  const Key key = waiting_.back();
+  const Turn key = waiting_.back();
   waiting_.pop_back();
   slot_now_ = key.slot;
   held_now_ = true;
@@ -117,7 +117,7 @@ void OrderedReader::LetGo() {
 
 // Nothing that comes goes before the next frame, as far as the window reaches, and what it needs is known.
 bool OrderedReader::Full() const {
-  const Key& next = waiting_.front();
+  const Turn& next = waiting_.front();
   if (waiting_.size() >= kFrames || next.era < era_ || UsedMemory() > memory_limit_) return true;
   if (newest_ns_ - next.time_ns >= span_ns_) return true;
   return !steps_.empty() && last_ns_ - steps_.front().time_ns >= span_ns_;
@@ -183,7 +183,7 @@ void OrderedReader::Place(uint32_t slot) {
   } else if (newest_ns_ - time > span_ns_ && era_ == given_era_ && time < given_ns_) {
     floor_ns_ = newest_ns_;  // it keeps its place, and nothing that comes goes before it
   }
-  const Key key{era_, held.frame.ref.number, std::max(time, floor_ns_), slot};
+  const Turn key{era_, held.frame.ref.number, std::max(time, floor_ns_), slot};
   waiting_.push_back(key);
   std::ranges::push_heap(waiting_, std::greater{});
 }
@@ -244,14 +244,14 @@ void OrderedReader::BeginClock(const Step& step) {
   ++disorder_.clocks_set;
   ++clock_;
   const auto after =
-      std::partition(waiting_.begin(), waiting_.end(), [&](const Key& key) { return key.number < step.number; });
-  std::vector<Key> again(after, waiting_.end());
+      std::partition(waiting_.begin(), waiting_.end(), [&](const Turn& key) { return key.number < step.number; });
+  std::vector<Turn> again(after, waiting_.end());
   waiting_.erase(after, waiting_.end());
   std::ranges::make_heap(waiting_, std::greater{});
-  std::ranges::sort(again, {}, &Key::number);
+  std::ranges::sort(again, {}, &Turn::number);
   steps_.clear();  // those behind this one are found again
   BeginEra();
-  for (const Key& key : again) {
+  for (const Turn& key : again) {
     slots_[key.slot].frame.ref.clock = clock_;
     Place(key.slot);
   }

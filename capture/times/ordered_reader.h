@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "capture/file/reader_around.h"
+#include "capture/file/turn.h"
 #include "protocol/link/packet.h"
 
 namespace stag::capture {
@@ -76,16 +77,6 @@ class OrderedReader final : public ReaderAround {
     uint64_t back_from = 0;  // the frame of its flow before it, if that is later; 0: it is not
     std::string comment;
   };
-  // Of a frame that waits. Those of one era go by `time_ns`: the frame's own, or that of the place which it keeps.
-  struct Key {
-    uint64_t era = 0, number = 0;
-    int64_t time_ns = 0;
-    uint32_t slot = 0;
-    bool operator>(const Key& other) const {
-      if (era != other.era) return era > other.era;
-      return time_ns != other.time_ns ? time_ns > other.time_ns : number > other.number;
-    }
-  };
   // From a frame to the next, whose time is before it.
   struct Step {
     uint64_t number = 0;               // of the second one
@@ -124,7 +115,7 @@ class OrderedReader final : public ReaderAround {
   bool WasSet(const Step& step) const;
   void BeginClock(const Step& step);
   void BeginEra();
-  uint64_t UsedMemory() const { return bytes_ + slots_.size() * (sizeof(Held) + sizeof(Key)); }
+  uint64_t UsedMemory() const { return bytes_ + slots_.size() * (sizeof(Held) + sizeof(Turn)); }
 
   const Order order_;
   const int64_t span_ns_;
@@ -140,8 +131,9 @@ class OrderedReader final : public ReaderAround {
 
   std::vector<Held> slots_;
   std::vector<uint32_t> free_;
-  std::vector<Key> waiting_;  // a heap, the next one on top
-  bool held_now_ = false;     // the frame that was read last is in slot_now_
+  std::vector<Turn>
+      waiting_;            // a heap, the next one on top; times are the frames' own, or of the place which one keeps
+  bool held_now_ = false;  // the frame that was read last is in slot_now_
   uint32_t slot_now_ = 0;
   std::vector<Memory> memory_;
   size_t newest_memory_ = 0;
