@@ -13,7 +13,7 @@ namespace stag::analysis {
 
 // "453 of 707 RPCs could not be judged: 453 cut short. Capture whole frames ..."; empty: all could.
 std::string NotJudgedText(const session::Judged& judged);
-// What to capture instead; empty: nothing is missing.
+// Says what to capture instead; empty: nothing is missing.
 std::string CaptureAdvice(const session::Judged& judged);
 
 struct JudgedRow {
@@ -41,14 +41,14 @@ template <>
 struct Record<analysis::JudgedRow> : Part<analysis::JudgedRow> {
   static constexpr std::array kMembers = {
       Member<&Row::rpcs>("rpcs", "RPCs whose Call was captured; of a sample, or of one direction, its Reply, too."),
-      Member<&Row::judged>("judged", "Of these, those that could be judged; each of the others is counted once below."),
+      Member<&Row::judged>("judged", "RPCs that could be judged; each of the others is counted once below."),
       Member<&Row::cut>("cut", "Frames are cut so short that nothing can be read from them."),
       Member<&Row::missing>("missing", "Packets of it are missing from the capture."),
       Member<&Row::one_direction>("one_direction", "The capture has one direction of the connection alone."),
       Member<&Row::sampled>("sampled", "The capture has a sample of the connection's packets."),
       Member<&Row::foreign>("foreign", "Others that borrow the header, and do not keep its rules."),
       Member<&Row::dropped>("dropped", "There was not memory enough."),
-      TextOrNull<&Row::advice>("advice", "What to capture instead."),
+      TextOrNull<&Row::advice>("advice", "Says what to capture instead."),
   };
 };
 

@@ -52,7 +52,7 @@ struct Record<analysis::LinkCounts> : Part<analysis::LinkCounts> {
           "Frames that could not be looked into by what stopped that: \"GRE with protocol 0x1234\", ..."),
       Member<&Row::copies>("copies", "Packets left out that were captured before."),
       Member<&Row::unclear_copies>("unclear_copies",
-                                   "Of these, packets that may have been sent again instead: nothing tells which."),
+                                   "Copies that may have been sent again instead: nothing tells which."),
       Member<&Row::bad_checksums>("bad_checksums",
                                   "Packets with a wrong checksum, left out unless the receiver acknowledged them."),
   };

@@ -14,7 +14,7 @@ namespace {
 
 using session::Transaction;
 
-// Of a COMPOUND that has no result at all; operations begin at 3.
+// The number of a COMPOUND that has no result at all; operations begin at 3.
 constexpr uint32_t kCompound = 1;
 
 struct Harm {

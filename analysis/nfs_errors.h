@@ -34,7 +34,7 @@ class NfsErrors final : public session::Observer {
   };
 
   void OnTransaction(const session::Connection& connection, const session::Transaction& t) override;
-  // Of another part of the same capture.
+  // Adds another part of the same capture.
   void Add(const NfsErrors& other);
 
   // Those that do harm first, then the most frequent; at most kMostKinds.

@@ -72,10 +72,9 @@ struct Record<analysis::TransportCounts> : Part<analysis::TransportCounts> {
       Member<&Row::retransmitted_segments>("retransmitted_segments",
                                            "iWARP: segments all of whose bytes were seen before.")
           .Column("segments again"),
-      Member<&Row::spurious_retransmissions>(
-          "spurious_retransmissions",
-          "Of these, the ones that were sent although the other side had the packet: "
-          "nothing was lost but an acknowledgment.")
+      Member<&Row::spurious_retransmissions>("spurious_retransmissions",
+                                             "Retransmissions of packets that the other side had: "
+                                             "nothing was lost but an acknowledgment.")
           .Column("for nothing"),
       Member<&Row::repeated_responses>("repeated_responses", "Read Responses whose PSN was seen before.")
           .Column("responses again"),

@@ -7,8 +7,7 @@
 
 namespace stag::link {
 
-inline constexpr uint8_t kTcpOptionSack = 5;        // RFC 2018
-inline constexpr uint8_t kTcpOptionTimestamps = 8;  // RFC 7323
+inline constexpr uint8_t kTcpOptionSack = 5;  // RFC 2018
 
 // Calls fn(kind, contents) for each option that is whole, in order, but for padding. `packet` is a TCP segment that
 // Decode read (carrier kTcp, status kOk), and its frame is still there.
