@@ -22,11 +22,8 @@ void ReportDrops(const std::string& name, const FileOutcome& outcome, Diagnostic
         Count(outcome.session.evicted_transactions, "transaction"), Count(outcome.session.dropped_bytes, "byte"),
         Count(outcome.decoder.dropped_for_memory, "item"));
   }
-  if (outcome.session.copies_given_up > 0)
-    diagnostics.Complain(
-        "{}: the memory cap was reached: of {} it is not known which copies of packets were delivered; --memory raises "
-        "the cap",
-        name, Count(outcome.session.copies_given_up, "connection"));
+  diagnostics.OverMemory(name, outcome.session.copies_given_up, "connection",
+                         " it is not known which copies of packets were delivered", "of ");
   // Beside RPCs, what is of another protocol is of no interest; fragments and tunnels may hold more of them.
   const auto of_interest = [](const fabric::StopCounts::Entry& entry) {
     return entry.stop.reason == link::StopReason::kFragment || entry.stop.reason == link::StopReason::kTooDeep;
@@ -119,7 +116,8 @@ capture::OrderedReader::Start StartOf(const std::string& file, const CommonOptio
   using Start = capture::OrderedReader::Start;
   if (options.order != Order::kAuto || options.erspan_time) return Start::kUnknown;
   std::error_code none;
-  if (!reader.lasting() && !std::filesystem::is_regular_file(file, none)) return Start::kUnknown;  // compressed
+  if (!reader.lasting() && (file == "-" || !std::filesystem::is_regular_file(file, none)))
+    return Start::kUnknown;  // compressed
   const auto again = capture::Reader::Open(file);
   return again ? capture::OrderedReader::Look(**again) : Start::kUnknown;
 }
