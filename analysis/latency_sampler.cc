@@ -95,7 +95,10 @@ void LatencySampler::OnTransaction(const Connection& connection, const Transacti
   sample_.phases = session::PhasesOf(t);
   if (!sample_.phases.complete) ++phases_missing_;
 
-  PutWaits(t);
+  constexpr size_t kMostWaits = 16;
+  sample_.waits.clear();
+  for (const session::Wait& wait : std::span(t.waits).first(std::min(t.waits.size(), kMostWaits)))
+    sample_.waits.push_back({wait.until.number, wait.until.time_ns - wait.since.time_ns, wait.cause});
 
   const Watch& watch = Seen(connection, t.answered_in());
   const int64_t begin = t.call.frame.time_ns, end = sample_.reply_ns;
@@ -104,22 +107,6 @@ void LatencySampler::OnTransaction(const Connection& connection, const Transacti
   for (const Silence& silence : watch.silences)
     sample_.silence_ns = std::max(sample_.silence_ns, std::min(silence.end, end) - std::max(silence.begin, begin));
   OnSample(sample_);
-}
-
-// Waits that overlap are one.
-void LatencySampler::PutWaits(const Transaction& t) {
-  constexpr size_t kMost = 16;
-  sample_.waits.clear();
-  waits_.clear();
-  for (const session::Wait& wait : t.waits)
-    if (Elapsed(wait.since, wait.until).value_or(0) > 0) waits_.push_back(wait);
-  std::ranges::sort(waits_, {}, [](const session::Wait& wait) { return wait.since.order(); });
-  for (size_t i = 0; i < waits_.size() && sample_.waits.size() < kMost;) {
-    session::Wait whole = waits_[i];
-    for (++i; i < waits_.size() && waits_[i].since.time_ns < whole.until.time_ns; ++i)
-      if (waits_[i].until.order() > whole.until.order()) whole.until = waits_[i].until;
-    sample_.waits.push_back({whole.until.number, whole.until.time_ns - whole.since.time_ns, whole.cause});
-  }
 }
 
 }  // namespace stag::analysis

@@ -56,7 +56,6 @@ class LatencySampler : public session::Observer {
     size_t next_silence = 0;
   };
 
-  void PutWaits(const session::Transaction& t);
   Watch& Seen(const session::Connection& connection, const FrameRef& frame);
   void Note(const session::Connection& connection, const fabric::Event& event, Meanwhile what);
 
@@ -64,8 +63,7 @@ class LatencySampler : public session::Observer {
   const int64_t& origin_ns_;
   LatencyKeys keys_;
   FileNames names_;
-  LatencySample sample_;  // used again and again
-  std::vector<session::Wait> waits_;
+  LatencySample sample_;       // used again and again
   std::deque<Watch> watches_;  // by ConnectionInfo::slot
   uint64_t untimed_ = 0, phases_missing_ = 0, cut_ = 0;
 };

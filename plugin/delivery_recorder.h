@@ -15,12 +15,12 @@ class DeliveryRecorder final : public session::Observer {
   explicit DeliveryRecorder(RecordStore& store) : store_(store) {}
   bool WantsDeliveries() const override { return true; }
   void OnTransaction(const session::Connection&, const session::Transaction& t) override {
-    if (t.delivered.number == 0 && t.recovery.empty()) return;
+    if (t.delivered.number == 0 && t.waits.empty()) return;
     TransactionRecord* const shared = store_.FindTransaction(t.serial);
     if (!shared || !shared->phases) return;
     shared->delivered = t.delivered;
     shared->phases->reply = t.answered_in();
-    shared->phases->recovery = store_.arena().Copy(t.recovery);
+    shared->phases->waits = store_.arena().Copy(t.waits);
   }
 
  private:

@@ -170,10 +170,12 @@ void AddTime(proto_tree* tree, const Scene& scene, int field, int64_t ns) {
 
 // In the time that Wireshark shows.
 session::Phases PhasesInTime(session::PhaseFrames frames) {
-  const int64_t shift = TimeOf(frames.call).time_ns - frames.call.time_ns;
-  std::vector<session::TimeSpan> recovery(frames.recovery.begin(), frames.recovery.end());
-  for (session::TimeSpan& span : recovery) span = {span.begin_ns + shift, span.end_ns + shift};
-  frames.recovery = recovery;
+  std::vector<session::Wait> waits(frames.waits.begin(), frames.waits.end());
+  for (session::Wait& wait : waits) {
+    wait.since = TimeOf(wait.since);
+    wait.until = TimeOf(wait.until);
+  }
+  frames.waits = waits;
   for (FrameRef* frame :
        {&frames.call, &frames.first_read, &frames.last_read, &frames.first_write, &frames.last_write, &frames.reply})
     *frame = TimeOf(*frame);

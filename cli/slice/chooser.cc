@@ -17,7 +17,7 @@ constexpr size_t kMostProcedures = 64;  // names that are remembered for a messa
 uint8_t SeenOf(const session::Transaction& t) {
   return static_cast<uint8_t>((t.call.complete ? 1 : 0) | (t.reply.complete ? 2 : 0) |
                               (t.reply.frame.number != 0 ? 4 : 0) | (session::PhasesOf(t).complete ? 8 : 0) |
-                              (t.recovery.empty() ? 0 : 16) | (t.delivered.number != 0 ? 32 : 0));
+                              (session::RecoveryOf(t) > 0 ? 16 : 0) | (t.delivered.number != 0 ? 32 : 0));
 }
 
 void FindingChooser::OnFinding(const conformance::Finding& finding) {

@@ -61,7 +61,7 @@ class Delivery {
   // In the order of the capture.
   virtual void OnSighting(const fabric::Sighting& sighting, Results& results) = 0;
   // The position that a number of an event of this lane has.
-  virtual uint64_t PlaceOf(const Lane& lane, uint64_t number) const = 0;
+  virtual uint64_t PlaceOf(const Lane& lane, uint32_t number) const = 0;
   // `frame`, which may be earlier than the last sighting, shows that all numbers up to `last` had arrived.
   virtual void Prove(const Lane& lane, uint64_t last, const FrameRef& frame, Results& results) = 0;
   // It is known which frame delivered `last`.

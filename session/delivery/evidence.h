@@ -19,12 +19,6 @@ class Evidence {
 
   // False: it was known before.
   bool Add(uint64_t number, const FrameRef& frame) {
-    if (any() && number <= highest() && proofs_.back().frame.order() <= frame.order()) return false;
-    if (!any() || (number > highest() && proofs_.back().frame.order() <= frame.order())) {
-      proofs_.push_back({number, frame});
-      if (proofs_.size() > 2 * kMost) proofs_.erase(proofs_.begin(), proofs_.begin() + kMost);
-      return true;
-    }
     auto at = proofs_.end();
     while (at != proofs_.begin() && std::prev(at)->frame.order() > frame.order()) --at;
     if (at != proofs_.begin() && std::prev(at)->number >= number) return false;

@@ -22,16 +22,14 @@ FrameRef LastBefore(uint64_t limit, const FrameRef& first, const std::vector<Fra
 
 uint64_t RcDelivery::Unwrap(Side requester, uint32_t psn) {
   Requester& r = requesters_[requester];
-  if (!r.any) r.reference = FirstPosition(psn);
+  const uint64_t at = PlaceOf({requester, false}, psn);
+  if (!r.any || (at > r.reference && at - r.reference <= kFarAhead)) r.reference = at;
   r.any = true;
-  const uint64_t at = NearestPosition<24>(r.reference, psn);
-  if (at > r.reference && at - r.reference <= kFarAhead) r.reference = at;
   return at;
 }
 
-uint64_t RcDelivery::PlaceOf(const Lane& lane, uint64_t number) const {
+uint64_t RcDelivery::PlaceOf(const Lane& lane, uint32_t psn) const {
   const Requester& r = requesters_[lane.requester];
-  const auto psn = static_cast<uint32_t>(number);
   return r.any ? NearestPosition<24>(r.reference, psn) : FirstPosition(psn);
 }
 
@@ -59,16 +57,13 @@ void RcDelivery::OnSighting(const Sighting& s, Results& results) {
   using Kind = Sighting::Kind;
   const bool response = s.kind >= Kind::kReadResponse;
   const Side requester = response ? static_cast<Side>(1 - s.from) : s.from;
-  const uint64_t number = Unwrap(requester, static_cast<uint32_t>(s.number));
+  const uint64_t number = Unwrap(requester, s.number);
   if (!response) return OnRequest(requester, number, s, results);
   const Lane requests{requester, false};
   Requester& r = requesters_[requester];
   if (s.kind == Kind::kReadResponse) See({requester, true}, number, s, results);
   const bool refuses = s.kind == Kind::kNak || s.kind == Kind::kRnrNak;
-  if (refuses) {
-    r.nak = s.frame;
-    r.rnr = s.kind == Kind::kRnrNak;
-  }
+  if (refuses) r.refusal = s.kind == Kind::kRnrNak ? Cause::kRnrNak : Cause::kNak;
   Prove(requests, refuses ? number - 1 : number, s.frame, results);
 }
 
@@ -88,9 +83,7 @@ void RcDelivery::OnRequest(Side requester, uint64_t number, const Sighting& s, R
       if (first) {
         Trouble& trouble = TroubleOf(requests, whole->begin, first->first, results);
         trouble.responses = whole->count;
-        trouble.cause = CauseOf(requests);
-        trouble.until = StreamOf(requests).highest;
-        if (trouble.again.size() < kMostCopies) trouble.again.push_back(s.frame);
+        AddCopy(requests, trouble, s);
       }
       const Packet* const before = Find(StreamOf(responses), number - 1);
       r.resumed = number;
@@ -103,13 +96,18 @@ void RcDelivery::OnRequest(Side requester, uint64_t number, const Sighting& s, R
       }
     }
   }
-  if (number > r.last) r.nak.reset();  // what is new comes behind what was asked for
+  if (number > r.last) r.refusal.reset();  // what is new comes behind what was asked for
   r.last = number;
 }
 
 Cause RcDelivery::CauseOf(const Lane& lane) const {
-  const Requester& r = requesters_[lane.requester];
-  return lane.responses || !r.nak ? Cause::kTimer : r.rnr ? Cause::kRnrNak : Cause::kNak;
+  return lane.responses ? Cause::kTimer : requesters_[lane.requester].refusal.value_or(Cause::kTimer);
+}
+
+void RcDelivery::AddCopy(const Lane& lane, Trouble& trouble, const Sighting& s) {
+  trouble.cause = CauseOf(lane);
+  trouble.until = StreamOf(lane).highest;
+  if (trouble.again.size() < kMostCopies) trouble.again.push_back(s.frame);
 }
 
 RcDelivery::Trouble& RcDelivery::TroubleOf(const Lane& lane, uint64_t number, const FrameRef& first, Results& results) {
@@ -148,9 +146,7 @@ void RcDelivery::See(const Lane& lane, uint64_t number, const Sighting& s, Resul
   if (const Packet* const before = Find(stream, number)) {
     Trouble& trouble = TroubleOf(lane, number, before->first, results);
     if (s.kind == Sighting::Kind::kReadRequest) trouble.responses = std::max(trouble.responses, s.count);
-    trouble.cause = CauseOf(lane);
-    trouble.until = stream.highest;
-    if (trouble.again.size() < kMostCopies) trouble.again.push_back(s.frame);
+    AddCopy(lane, trouble, s);
     return Settle(lane, false, results);
   }
   if (stream.highest - number >= stream.packets.size()) return;  // nobody remembers
@@ -159,6 +155,7 @@ void RcDelivery::See(const Lane& lane, uint64_t number, const Sighting& s, Resul
     if (const Packet* const later = Find(stream, n)) since = std::min(since, later->first.time_ns);
   Keep(stream, number, s.frame);
   Trouble& trouble = TroubleOf(lane, number, s.frame, results);
+  trouble.late = true;
   trouble.since = since;
   trouble.until = stream.highest;
 }
@@ -221,7 +218,7 @@ void RcDelivery::Settle(const Lane& lane, bool all, Results& results) {
 // the capture, not the wire, has them in this order.
 FrameRef RcDelivery::DueOf(const Stream& stream, const Trouble& trouble) const {
   FrameRef due = trouble.due.value_or(trouble.first);
-  if (!trouble.again.empty() && trouble.cause != Cause::kGap && trouble.since == trouble.first.time_ns) return due;
+  if (!trouble.late) return due;
   for (uint64_t n = trouble.number + 1; n <= std::min(trouble.until, stream.highest); ++n) {
     const Packet* const later = Find(stream, n);
     if (later && later->first.order() < due.order() && later->delivered > trouble.first.order()) due = later->first;

@@ -18,7 +18,7 @@ namespace stag::delivery {
 class RcDelivery final : public Delivery {
  public:
   void OnSighting(const fabric::Sighting& sighting, Results& results) override;
-  uint64_t PlaceOf(const Lane& lane, uint64_t number) const override;
+  uint64_t PlaceOf(const Lane& lane, uint32_t number) const override;
   void Prove(const Lane& lane, uint64_t last, const FrameRef& frame, Results& results) override;
   bool IsKnown(const Lane& lane, uint64_t last) const override;
   bool AnyTrouble(const std::function<bool(const Lane&, const Numbers&)>& of) const override;
@@ -40,6 +40,7 @@ class RcDelivery final : public Delivery {
     std::vector<FrameRef> again;  // copies that came later
     std::optional<FrameRef> due;  // of a first copy that comes late
     Cause cause = Cause::kGap;
+    bool late = false;   // `first` came behind later packets
     uint64_t until = 0;  // the highest number when the last copy came
     int64_t since = 0;   // it may wait
     FrameRef delivered;  // while they are settled
@@ -62,10 +63,9 @@ class RcDelivery final : public Delivery {
     uint64_t last = 0;        // of the request that was sent last
     std::vector<Read> reads;  // the last ones, a ring
     size_t next_read = 0;
-    std::optional<FrameRef> nak;  // that asks for packets again, and was not obeyed
-    bool rnr = false;
-    uint64_t resumed = 0;         // where a Read Request began again in the middle of an earlier one ...
-    std::optional<FrameRef> due;  // ... and since when the response with that number is due
+    std::optional<Cause> refusal;  // kNak or kRnrNak: it asks for packets again, and was not obeyed
+    uint64_t resumed = 0;          // where a Read Request began again in the middle of an earlier one ...
+    std::optional<FrameRef> due;   // ... and since when the response with that number is due
   };
 
   static constexpr size_t kFewPackets = 16, kMostPackets = 1 << 15, kMostTroubles = 4096, kMostCopies = 64, kReads = 64;
@@ -80,6 +80,7 @@ class RcDelivery final : public Delivery {
   static void Keep(Stream& stream, uint64_t number, const FrameRef& frame);
   Trouble& TroubleOf(const Lane& lane, uint64_t number, const FrameRef& first, Results& results);
   void OnRequest(Side requester, uint64_t number, const fabric::Sighting& sighting, Results& results);
+  void AddCopy(const Lane& lane, Trouble& trouble, const fabric::Sighting& sighting);
   void See(const Lane& lane, uint64_t number, const fabric::Sighting& sighting, Results& results);
   Cause CauseOf(const Lane& lane) const;
   bool IsSettled(const Lane& lane, const Trouble& trouble) const;

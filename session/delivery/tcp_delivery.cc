@@ -16,12 +16,11 @@ constexpr int64_t kLongestDelay = 200'000'000;
 
 }  // namespace
 
-uint64_t TcpDelivery::Unwrap(const Stream& stream, uint64_t number) {
-  const auto low = static_cast<uint32_t>(number);
-  return stream.any ? NearestPosition<32>(stream.top, low) : FirstPosition(low);
+uint64_t TcpDelivery::Unwrap(const Stream& stream, uint32_t number) {
+  return stream.any ? NearestPosition<32>(stream.top, number) : FirstPosition(number);
 }
 
-uint64_t TcpDelivery::PlaceOf(const Lane& lane, uint64_t number) const {
+uint64_t TcpDelivery::PlaceOf(const Lane& lane, uint32_t number) const {
   return Unwrap(streams_[lane.requester], number);
 }
 
@@ -122,7 +121,6 @@ void TcpDelivery::OnData(Side from, const Sighting& s, Results& results) {
     late.begin = at;
     late.end = std::min({end, stream.top, index < stream.units.size() ? stream.units[index].begin : stream.top});
     late.first = late.due = s.frame;
-    late.late = true;
     late.until = stream.top;
     for (const Hole& hole : stream.holes)
       if (hole.begin <= at && at < hole.end) {
@@ -209,7 +207,7 @@ void TcpDelivery::Judge(Side sender, Unit& unit, Results& results) {
     JudgeBytes(stream, copy.segment, unit.end - unit.begin, copy.frame.order() <= own.order());
   if (limit < unit.first.order()) return;  // the copy that counts was not captured
   if (own.order() > stream.delivered.order() || stream.delivered.number == 0) stream.delivered = own;
-  const FrameRef& due = unit.late ? unit.due : unit.first;
+  const FrameRef& due = unit.late() ? unit.due : unit.first;
   if (Elapsed(due, stream.delivered).value_or(0) > 0) results.OnWait(lane, numbers, due, stream.delivered, unit.cause);
   if (stream.delivered.order() > unit.first.order()) results.OnDelivered(lane, numbers, stream.delivered);
 }
@@ -246,7 +244,7 @@ int64_t TcpDelivery::troubled_since() const {
   int64_t since = kNoTime;
   for (const Stream& stream : streams_)
     for (size_t i = stream.head; i < stream.units.size() && troubles_ > 0; ++i)
-      since = std::min(since, stream.units[i].late ? stream.units[i].due.time_ns : stream.units[i].first.time_ns);
+      since = std::min(since, stream.units[i].late() ? stream.units[i].due.time_ns : stream.units[i].first.time_ns);
   return since;
 }
 

@@ -16,7 +16,7 @@ namespace stag::delivery {
 class TcpDelivery final : public Delivery {
  public:
   void OnSighting(const fabric::Sighting& sighting, Results& results) override;
-  uint64_t PlaceOf(const Lane& lane, uint64_t number) const override;
+  uint64_t PlaceOf(const Lane& lane, uint32_t number) const override;
   void Prove(const Lane& lane, uint64_t last, const FrameRef& frame, Results& results) override;
   bool IsKnown(const Lane& lane, uint64_t last) const override;
   bool AnyTrouble(const std::function<bool(const Lane&, const Numbers&)>& of) const override;
@@ -33,13 +33,13 @@ class TcpDelivery final : public Delivery {
   // Bytes whose copies are in the same frames.
   struct Unit {
     uint64_t begin = 0, end = 0;
-    FrameRef first, due;  // `due`: of bytes that come late
+    FrameRef first, due;  // `due`: of bytes that come late; number 0: they do not
     FrameRef sacked;      // the first frame that does; number 0: none
     std::vector<Copy> again;
     uint64_t until = 0;  // the end of what was sent when the last copy came
     Cause cause = Cause::kGap;
-    bool late = false;
-    bool troubled() const { return late || !again.empty(); }
+    bool late() const { return due.number != 0; }
+    bool troubled() const { return late() || !again.empty(); }
   };
   // Nobody has seen these bytes; `due` shows that they were sent.
   struct Hole {
@@ -69,7 +69,7 @@ class TcpDelivery final : public Delivery {
   };
   static constexpr size_t kMostUnits = 8192, kMostCopies = 64;
 
-  static uint64_t Unwrap(const Stream& stream, uint64_t number);
+  static uint64_t Unwrap(const Stream& stream, uint32_t number);
   void OnData(Side from, const fabric::Sighting& sighting, Results& results);
   void OnAcknowledgment(Side from, const fabric::Sighting& sighting, Results& results);
   static size_t Find(const Stream& stream, uint64_t at);

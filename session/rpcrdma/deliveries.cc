@@ -12,6 +12,23 @@ using delivery::Lane;
 using delivery::Numbers;
 using fabric::EventKind;
 
+// In the order of their beginnings; those that overlap become one.
+static void PutTogether(std::vector<Wait>& waits) {
+  std::erase_if(waits, [](const Wait& wait) { return Elapsed(wait.since, wait.until).value_or(0) == 0; });
+  const auto by_time = [](const FrameRef& frame) { return std::pair(frame.time_ns, frame.order()); };
+  std::ranges::sort(waits, {}, [&](const Wait& wait) { return by_time(wait.since); });
+  size_t kept = 0;
+  for (const Wait& wait : waits) {
+    if (kept > 0 && wait.since.time_ns < waits[kept - 1].until.time_ns) {
+      waits[kept - 1].until = std::max(waits[kept - 1].until, wait.until,
+                                       [&](const FrameRef& a, const FrameRef& b) { return by_time(a) < by_time(b); });
+    } else {
+      waits[kept++] = wait;
+    }
+  }
+  waits.resize(kept);
+}
+
 Deliveries::Deliveries(bool iwarp, DeliveryNotes& notes) : iwarp_(iwarp), notes_(notes) {
   if (iwarp) {
     delivery_ = std::make_unique<delivery::TcpDelivery>();
@@ -20,13 +37,9 @@ Deliveries::Deliveries(bool iwarp, DeliveryNotes& notes) : iwarp_(iwarp), notes_
   }
 }
 
-Lane Deliveries::LaneOf(const fabric::Event& event) const {
-  if (event.kind() == EventKind::kReadResponse && !iwarp_) return {static_cast<fabric::Side>(1 - event.from), true};
-  return {event.from, false};
-}
-
 void Deliveries::Carry(const fabric::Event& event, uint64_t serial) {
-  const Lane lane = LaneOf(event);
+  const bool read = event.kind() == EventKind::kReadResponse;
+  const Lane lane = read ? LaneOfReads(event.from) : Lane{event.from, false};
   const bool is_send = event.kind() == EventKind::kSend;
   std::vector<Carried>& carried = carried_[lane.index()];
   const uint32_t mask = iwarp_ ? UINT32_MAX : 0xffffff;
@@ -103,30 +116,7 @@ void Deliveries::Take(TransactionEntry& entry) {
   for (const Waited& waited : waited_)
     if (waited.serial == entry.serial) entry.waits.push_back(waited.wait);
   std::erase_if(waited_, [&](const Waited& waited) { return waited.serial == entry.serial; });
-  PutTogether(entry);
-}
-
-// The times of its waits, each moment once.
-void Deliveries::PutTogether(TransactionEntry& entry) {
-  const FrameRef &call = entry.call.frame, &reply = entry.answered_in();
-  if (!Elapsed(call, reply)) return;
-  std::vector<TimeSpan>& spans = entry.recovery;
-  for (const Wait& wait : entry.waits) {
-    if (!Elapsed(wait.since, wait.until)) continue;
-    const int64_t begin = std::max(wait.since.time_ns, call.time_ns);
-    const int64_t end = std::min(wait.until.time_ns, reply.time_ns);
-    if (begin < end) spans.push_back({begin, end});
-  }
-  std::ranges::sort(spans, {}, &TimeSpan::begin_ns);
-  size_t kept = 0;
-  for (const TimeSpan& span : spans) {
-    if (kept > 0 && span.begin_ns <= spans[kept - 1].end_ns) {
-      spans[kept - 1].end_ns = std::max(spans[kept - 1].end_ns, span.end_ns);
-    } else {
-      spans[kept++] = span;
-    }
-  }
-  spans.resize(kept);
+  PutTogether(entry.waits);
 }
 
 uint64_t Deliveries::storage() const {

@@ -28,7 +28,10 @@ class Deliveries final : delivery::Results {
   void OnSighting(const fabric::Sighting& sighting) { delivery_->OnSighting(sighting, *this); }
   // A Send or an RDMA packet is a part of the transaction `serial`.
   void Carry(const fabric::Event& event, uint64_t serial);
-  delivery::Lane LaneOf(const fabric::Event& event) const;
+  // Of the Read Responses that a side sends.
+  delivery::Lane LaneOfReads(fabric::Side sender) const {
+    return iwarp_ ? delivery::Lane{sender, false} : delivery::Lane{static_cast<fabric::Side>(1 - sender), true};
+  }
   // `frame` shows that the packet `number` of the lane had arrived.
   void Prove(const delivery::Lane& lane, uint32_t number, const FrameRef& frame) {
     delivery_->Prove(lane, delivery_->PlaceOf(lane, number), frame, *this);
@@ -71,7 +74,6 @@ class Deliveries final : delivery::Results {
   void OnDelivered(const delivery::Lane& lane, const delivery::Numbers& numbers, const FrameRef& frame) override;
   void OnSpurious(const delivery::Lane& lane, const delivery::Numbers& numbers, const FrameRef& first,
                   const FrameRef& copy) override;
-  static void PutTogether(TransactionEntry& entry);
   template <typename Fn>
   void ForEachCarried(const delivery::Lane& lane, const delivery::Numbers& numbers, Fn fn) const;
   delivery::Lane LaneOfReply(const TransactionEntry& entry) const {

@@ -76,7 +76,7 @@ PhaseFrames PhaseFramesOf(const Transaction& t) {
   PhaseFrames f;
   f.call = t.call.frame;
   f.reply = t.answered_in();
-  f.recovery = t.recovery;
+  f.waits = t.waits;
   f.whole = f.call.number != 0 && f.reply.number != 0 && t.call.header.status != ParseStatus::kTruncatedByCapture &&
             !t.call.end_missing && !t.reply.end_missing;
   if (!f.whole) return f;
@@ -93,12 +93,16 @@ PhaseFrames PhaseFramesOf(const Transaction& t) {
   return f;
 }
 
-// How much of the time between two frames is in none of the spans.
-static int64_t Without(std::span<const TimeSpan> spans, int64_t begin_ns, int64_t end_ns) {
-  int64_t rest = end_ns - begin_ns;
-  for (const TimeSpan& span : spans)
-    rest -= std::max<int64_t>(0, std::min(end_ns, span.end_ns) - std::max(begin_ns, span.begin_ns));
-  return rest;
+// How much of a time is in waits.
+static int64_t Waited(std::span<const Wait> waits, int64_t begin_ns, int64_t end_ns) {
+  int64_t sum = 0;
+  for (const Wait& wait : waits)
+    sum += std::max<int64_t>(0, std::min(end_ns, wait.until.time_ns) - std::max(begin_ns, wait.since.time_ns));
+  return sum;
+}
+
+int64_t RecoveryOf(const Transaction& t) {
+  return RoundTrip(t) ? Waited(t.waits, t.call.frame.time_ns, t.answered_in().time_ns) : 0;
 }
 
 Phases PhasesOf(const PhaseFrames& f) {
@@ -114,10 +118,9 @@ Phases PhasesOf(const PhaseFrames& f) {
 
   const auto at = [&phases](Phase phase) -> std::optional<int64_t>& { return phases.ns[static_cast<size_t>(phase)]; };
   const auto put = [&](Phase phase, int64_t begin_ns, int64_t end_ns) {
-    at(phase) = Without(f.recovery, begin_ns, end_ns);
+    at(phase) = end_ns - begin_ns - Waited(f.waits, begin_ns, end_ns);
   };
-  if (const int64_t whole = t5.time_ns - t0.time_ns, rest = Without(f.recovery, t0.time_ns, t5.time_ns); rest != whole)
-    at(Phase::kRecovery) = whole - rest;
+  if (const int64_t waited = Waited(f.waits, t0.time_ns, t5.time_ns); waited > 0) at(Phase::kRecovery) = waited;
   if (read_known) put(Phase::kToFirstRead, t0.time_ns, t1.time_ns);
   if (pull_known) put(Phase::kPull, t1.time_ns, t2.time_ns);
   if (!f.reads_known || !f.writes_known) return phases;

@@ -45,7 +45,7 @@ struct Phases {
 // The frames that begin and end the phases of an RPC, as far as they were captured: what phases are computed from.
 struct PhaseFrames {
   FrameRef call, first_read, last_read, first_write, last_write, reply;  // t0 to t5: the frame that delivered the Reply
-  std::span<const TimeSpan> recovery;                                    // the transaction's, as long as that lasts
+  std::span<const Wait> waits;                                           // the transaction's, as long as that lasts
   bool whole = false;                                                    // Call and Reply were captured to their ends
   bool reads = false, writes = false;                                    // something was read, or written
   bool first_read_known = false, reads_known = false, writes_known = false;
@@ -55,6 +55,9 @@ PhaseFrames PhaseFramesOf(const Transaction& t);
 // From Call to the delivery of the Reply or RDMA_ERROR; nullopt: there is none, or one of both has no time, or the
 // clock went back.
 std::optional<int64_t> RoundTrip(const Transaction& t);
+
+// How much of that a packet of the RPC waited, in nanoseconds; 0 where it is not known.
+int64_t RecoveryOf(const Transaction& t);
 
 // Of a transaction that has a Reply or RDMA_ERROR; else nothing is known. Phases are not known, either, where a packet
 // that begins or ends one was not captured; where the Reply shows bytes of a Write, or the Call was read, of which the

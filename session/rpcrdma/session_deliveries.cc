@@ -61,7 +61,6 @@ void Session::Impl::OnSighting(const fabric::Sighting& sighting) {
 void Session::Impl::CarryCall(ConnectionState& state, TransactionEntry& entry, const Event& event) {
   if (!state.deliveries) return;
   state.deliveries->Carry(event, entry.serial);
-  entry.call_last = event.last_number;
   // The Call uses the slot of an earlier one again: its requester has the Reply to that (RFC 8881 section 2.10.6.1).
   const SlotUse& slot = entry.call.slot;
   if (!slot.known) return;
@@ -83,13 +82,9 @@ void Session::Impl::ProveCall(ConnectionState& state, TransactionEntry& entry, c
 void Session::Impl::CarryReply(ConnectionState& state, TransactionEntry& entry, const Event& event) {
   if (!state.deliveries) return;
   state.deliveries->Carry(event, entry.serial);
-  entry.reply_number = event.last_number;
   ProveCall(state, entry, event);
   if (!entry.was_read) return;
-  const bool iwarp = state.connection.info.fabric == fabric::FabricKind::kIwarp;
-  const delivery::Lane responses =
-      iwarp ? delivery::Lane{entry.requester, false} : delivery::Lane{static_cast<Side>(1 - entry.requester), true};
-  state.deliveries->Prove(responses, entry.read_number, FirstFrame(event));
+  state.deliveries->Prove(state.deliveries->LaneOfReads(entry.requester), entry.read_number, FirstFrame(event));
 }
 
 void Session::Impl::CarryRdma(ConnectionState& state, TransactionEntry& entry, const Event& event) {
@@ -104,17 +99,26 @@ void Session::Impl::CarryRdma(ConnectionState& state, TransactionEntry& entry, c
 
 // Tells of the transactions that have ended and of which all is known, in the order of their ends.
 void Session::Impl::EndKnown(ConnectionState& state) {
-  std::vector<TransactionEntry*>& ended = state.deliveries->ended;
+  const std::vector<TransactionEntry*>& ended = state.deliveries->ended;
   size_t known = 0;
   while (known < ended.size() && (ended.size() - known > kMostEnded || state.deliveries->IsKnown(*ended[known])))
     ++known;
-  for (size_t i = 0; i < known; ++i) {
-    TransactionEntry& entry = *ended[i];
-    state.deliveries->Take(entry);
-    TellEnd(patient, state.connection, entry);
-    Retire(state, entry);
+  EndFirst(state, known);
+}
+
+void Session::Impl::EndAwaited(ConnectionState& state) {
+  if (state.deliveries) EndFirst(state, state.deliveries->ended.size());
+}
+
+// The first `count` that have ended.
+void Session::Impl::EndFirst(ConnectionState& state, size_t count) {
+  std::vector<TransactionEntry*>& ended = state.deliveries->ended;
+  for (size_t i = 0; i < count; ++i) {
+    state.deliveries->Take(*ended[i]);
+    TellEnd(patient, state.connection, *ended[i]);
+    Retire(state, *ended[i]);
   }
-  ended.erase(ended.begin(), ended.begin() + static_cast<ptrdiff_t>(known));
+  ended.erase(ended.begin(), ended.begin() + static_cast<ptrdiff_t>(count));
 }
 
 // Memory is short.
@@ -125,15 +129,6 @@ void Session::Impl::GiveUpDeliveries(ConnectionState& state) {
   state.deliveries_given_up = true;
   state.connection.troubled_since = delivery::kNoTime;
   ++stats.copies_given_up;
-}
-
-void Session::Impl::EndAwaited(ConnectionState& state) {
-  if (!state.deliveries) return;
-  for (TransactionEntry* const entry : std::exchange(state.deliveries->ended, {})) {
-    state.deliveries->Take(*entry);
-    TellEnd(patient, state.connection, *entry);
-    Retire(state, *entry);
-  }
 }
 
 }  // namespace stag::session

@@ -133,6 +133,7 @@ struct Session::Impl {
   static void ProveCall(ConnectionState& state, TransactionEntry& entry, const fabric::Event& event);
   void EndKnown(ConnectionState& state);
   void EndAwaited(ConnectionState& state);
+  void EndFirst(ConnectionState& state, size_t count);
   void GiveUpDeliveries(ConnectionState& state);
   // How much could be judged: of a transaction that ends, and of a connection that closes.
   static void CountJudged(ConnectionState& state, const TransactionEntry& entry);

@@ -276,6 +276,7 @@ void Session::Impl::Call(ConnectionState& state, const Event& event) {
   const bool first = !credits.requested.any && !credits.granted.any;
   if (first && connection.setup_seen && !connection.lossy && !connection.unclear_messages)
     credits.StartCounting(1);  // RFC 8166 section 3.3.3
+  entry.call_last = event.last_number;
   CarryCall(state, entry, event);
   Notify([&](Observer& o) { o.OnMessage(connection, message, &entry); });
   credits.OnCall(header.credit);
@@ -335,6 +336,7 @@ void Session::Impl::OnAnswer(ConnectionState& state, const Event& event) {
   entry.reply.invalidated = message.invalidated;
   CompleteCall(state, entry);
   TakeReply(entry, event);
+  entry.reply_number = event.last_number;
   CarryReply(state, entry, event);
 
   Notify([&](Observer& o) { o.OnMessage(connection, message, &entry); });

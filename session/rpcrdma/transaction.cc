@@ -65,7 +65,6 @@ void Transaction::Clear() {
   operations.clear();
   delivered = {};
   waits.clear();
-  recovery.clear();
   facts.Clear();
 }
 

@@ -268,16 +268,11 @@ struct RdmaFrames {
   bool reads_answered = false;
 };
 
-// A packet of a connection waited: from the frame in which it was due to the one that delivered it.
+// A packet of a connection waited, or some did: from the frame in which it was due to the one that delivered it.
 struct Wait {
   FrameRef since, until;
   delivery::Cause cause = delivery::Cause::kTimer;
   bool read_response = false;
-};
-
-// Nanoseconds since 1970.
-struct TimeSpan {
-  int64_t begin_ns = 0, end_ns = 0;
 };
 
 // A copy of a packet that `from` sent again although the other side had it; `first`: its first copy (iWARP: number 0).
@@ -316,11 +311,9 @@ struct Transaction {
   CompoundFacts facts;
   bool done_seen = false;  // RDMA_DONE
   // Observer::WantsDeliveries: the frame that delivered the Reply, where that is not reply.frame (number 0: it is);
-  // when its packets waited, in no order; and the times between the Call's first copy and that frame at which one did,
-  // in order.
+  // and when its packets waited, one wait after the other.
   FrameRef delivered;
   std::vector<Wait> waits;
-  std::vector<TimeSpan> recovery;
   const FrameRef& answered_in() const { return delivered.number != 0 ? delivered : reply.frame; }
 
   std::array<const Payload*, 2> messages() const { return {&call, &reply}; }
