@@ -22,6 +22,10 @@ bool StartsWith(Window& input, Bytes magic) { return std::ranges::equal(input.Pe
 // What both have in common: the compressed input and the verdict.
 class Decompressor : public ByteSource {
  public:
+  // What the decoder still holds comes out at the next Read.
+  bool Waits(std::chrono::milliseconds patience) const final {
+    return !held_back_ && input_.AtHand().empty() && input_.Waits(patience);
+  }
   const std::string& error() const final { return error_; }
   uint64_t position() const final { return input_.position(); }
   uint64_t size() const final { return input_.size(); }
@@ -38,6 +42,7 @@ class Decompressor : public ByteSource {
 
   Window input_;
   bool done_ = false;
+  bool held_back_ = false;  // the last Read had no room left
 
  private:
   // Unless it is the input's fault.
@@ -82,6 +87,7 @@ class GzipSource final : public Decompressor {
         SetDamaged("gzip", stream_.msg != nullptr ? stream_.msg : zError(status));
       }
     }
+    held_back_ = stream_.avail_out == 0;
     return wanted - stream_.avail_out;
   }
 
@@ -118,6 +124,7 @@ class ZstdSource final : public Decompressor {
         if (in.empty() && to.pos == 0) SetCutOff("zstd");
       }
     }
+    held_back_ = to.pos == to.size;
     return to.pos;
   }
 

@@ -52,6 +52,18 @@ class ErfReader final : public FormatReader {
     }
     return verdict();
   }
+
+ private:
+  bool EndsBehind(Bytes ahead) const override {
+    while (ahead.size() >= kHeader) {
+      const Record record = RecordAt(ahead.data());
+      if (record.length < kHeader) return false;
+      if (record.length > ahead.size()) return true;
+      if (record.type != kTypePad) return false;
+      ahead = ahead.subspan(record.length);
+    }
+    return true;
+  }
 };
 
 }  // namespace

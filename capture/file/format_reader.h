@@ -42,12 +42,15 @@ class FormatReader : public Reader {
   const std::string& error() const final { return error_; }
   const FrameMemory& memory() const final { return window_.memory(); }
   const Lasting* lasting() const final { return window_.lasting(); }
-  bool Waits(std::chrono::milliseconds patience) const final { return window_.Waits(patience); }
+  bool Waits(std::chrono::milliseconds patience) final;
   uint64_t position() const final { return window_.position(); }
   uint64_t size() const final { return window_.size(); }
 
  protected:
   explicit FormatReader(Window window) : window_(std::move(window)) {}
+
+  // Whether the next frame reaches beyond `ahead`, the next bytes of the file. Of what is damaged: no.
+  virtual bool EndsBehind(Bytes ahead) const = 0;
 
   // "frame N at byte B", for the record that begins at `offset`.
   std::string Where(uint64_t offset) const;

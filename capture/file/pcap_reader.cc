@@ -90,6 +90,12 @@ class PcapReader final : public FormatReader {
   }
 
  private:
+  bool EndsBehind(Bytes ahead) const override {
+    if (ahead.size() < record_header_) return true;
+    const Record record = RecordAt(ahead.data());
+    return record.captured <= kMaxFrame && record.captured > ahead.size() - record_header_;
+  }
+
   struct Record {
     int64_t time_ns = 0;
     uint32_t captured = 0, on_wire = 0;

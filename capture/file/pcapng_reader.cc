@@ -140,6 +140,19 @@ class PcapngReader final : public FormatReader {
   }
 
  private:
+  bool EndsBehind(Bytes ahead) const override {
+    uint64_t begin = block_length_ == 0 ? 0 : body_left_ + kBlockTrailer;
+    while (begin + kBlockHeader <= ahead.size()) {
+      const uint32_t type = order_.Load32(&ahead[begin]);
+      const uint32_t length = order_.Load32(&ahead[begin + 4]);
+      if (length < kBlockHeader + kBlockTrailer || type == kSectionHeader) return false;
+      begin += RoundUp4(length);
+      if (begin > ahead.size()) return true;
+      if (type == kEnhancedPacket || type == kPacket || type == kSimplePacket) return false;
+    }
+    return true;
+  }
+
   static bool Stop(Next) { return false; }
 
   // Consumes the block's header; `length` is its whole length. Some writers leave out the padding, which is there.

@@ -81,6 +81,17 @@ bool Reader::GoesBack(size_t frames, uint64_t bytes) {
   return false;
 }
 
+bool FormatReader::Waits(std::chrono::milliseconds patience) {
+  if (lasting() != nullptr) return false;
+  while (!finished_ && EndsBehind(window_.AtHand())) {
+    const size_t ahead = window_.AtHand().size();
+    if (ahead == Window::kMaxPeek) return false;
+    if (window_.Waits(patience)) return true;
+    if (window_.Peek(ahead + 1).size() == ahead) return false;
+  }
+  return false;
+}
+
 std::string FormatReader::Where(uint64_t offset) const {
   return fmt::format("frame {} at byte {}", frames_ + 1, offset);
 }

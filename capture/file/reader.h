@@ -116,7 +116,7 @@ class Reader {
   // that of the frame before it, by an hour at most.
   virtual bool GoesBack(size_t frames, uint64_t bytes);
   // Whether ReadFrame would wait for who writes what it reads, still so after `patience`.
-  virtual bool Waits(std::chrono::milliseconds /*patience*/) const { return false; }
+  virtual bool Waits(std::chrono::milliseconds /*patience*/) { return false; }
 
   // For progress: bytes taken from the file as it is on disk (read ahead by up to 1 MiB), and its size (0 when unknown:
   // standard input).

@@ -17,7 +17,7 @@ class ReaderAround : public Reader {
   std::string comment() const override { return reader_.comment(); }
   bool has_comments() const override { return reader_.has_comments(); }
   bool is_slice() const override { return reader_.is_slice(); }
-  bool Waits(std::chrono::milliseconds patience) const override { return reader_.Waits(patience); }
+  bool Waits(std::chrono::milliseconds patience) override { return reader_.Waits(patience); }
   uint64_t position() const override { return reader_.position(); }
   uint64_t size() const override { return reader_.size(); }
 

@@ -33,8 +33,8 @@ class Window {
   Bytes PeekSome();
   // What Peek gave a view of last. While it has another owner the window goes on in other memory.
   const FrameMemory& memory() const { return memory_; }
-  // There is nothing at hand, and the source waits.
-  bool Waits(std::chrono::milliseconds patience) const { return begin_ == memory_.size && source_->Waits(patience); }
+  // Whether more than what is at hand would have to be waited for.
+  bool Waits(std::chrono::milliseconds patience) const { return source_->Waits(patience); }
   // The source, where it can be read again; else null.
   const Lasting* lasting() const;
   // Moves on by `n` bytes, at most as many as the last Peek gave.

@@ -68,7 +68,8 @@ Reader::Next OrderedReader::ReadHeld(Frame& frame) {
         draining_ = !disordered_ && steps_.empty();
         break;
       }
-      if (reader_.Waits(kPatience)) break;
+      silent_ = reader_.Waits(silent_ ? std::chrono::milliseconds{0} : kPatience);
+      if (silent_) break;
     }
     if (const Next next = reader_.ReadFrame(frame); next == Next::kFrame) {
       Hold(frame);

@@ -125,6 +125,7 @@ class OrderedReader final : public ReaderAround {
   bool straight_ = false;
   bool disordered_ = false;  // frames go through the window, whatever comes
   bool draining_ = false;    // until the window is empty
+  bool silent_ = false;      // who writes what is read was waited for
   Next end_ = Next::kFrame;  // how the reader ended
   bool squeezed_ = false;    // a frame left for want of memory
   Disorder disorder_;

@@ -117,6 +117,90 @@ TEST_P(Compressed, FlippedBitsAreNeverMoreFrames) {
 INSTANTIATE_TEST_SUITE_P(Both, Compressed, testing::Values(Compression{"gzip", Gzip}, Compression{"zstd", Zstd}),
                          [](const auto& tested) { return tested.param.name; });
 
+// A pipe whose writer is silent from a byte on: a Read there would wait.
+class SilentSource final : public ByteSource {
+ public:
+  SilentSource(Bytes bytes, const size_t& limit) : bytes_(bytes), limit_(limit) {}
+  size_t Read(MutableBytes out) override {
+    EXPECT_LT(at_, limit_) << "it waits";
+    const Bytes some = bytes_.subspan(at_, std::min({out.size(), limit_ - at_, size_t{50}}));
+    std::ranges::copy(some, out.begin());
+    at_ += some.size();
+    return some.size();
+  }
+  bool Waits(std::chrono::milliseconds) const override { return at_ == limit_; }
+  const std::string& error() const override { return error_; }
+  uint64_t position() const override { return at_; }
+  uint64_t size() const override { return 0; }
+
+ private:
+  const Bytes bytes_;
+  const size_t& limit_;
+  size_t at_ = 0;
+  const std::string error_;
+};
+
+// `ends`: where the writer may fall silent: the first, before any frame; the others, behind a frame each.
+void ReadsWhatIsThere(Bytes file, const std::vector<size_t>& ends, bool anywhere = true) {
+  size_t limit = ends.front();
+  auto reader = Reader::Open(std::make_unique<SilentSource>(file, limit), "pipe");
+  ASSERT_TRUE(reader);
+  Frame frame;
+  for (size_t n = 1; n < ends.size(); ++n) {
+    for (; limit < ends[n]; limit = anywhere ? limit + 1 : ends[n])
+      ASSERT_TRUE((*reader)->Waits(std::chrono::milliseconds{0})) << limit;
+    ASSERT_FALSE((*reader)->Waits(std::chrono::milliseconds{0})) << limit;
+    ASSERT_EQ((*reader)->ReadFrame(frame), Reader::Next::kFrame);
+    EXPECT_EQ(frame.ref.number, n);
+  }
+  EXPECT_TRUE((*reader)->Waits(std::chrono::milliseconds{0}));
+}
+
+TEST(Pipe, WhetherAFrameIsThere) {
+  for (const bool big_endian : {false, true}) {
+    FileBytes pcap(big_endian), pcapng(big_endian);
+    pcap.PcapHeader(0xa1b23c4d, 1);
+    std::vector<size_t> ends{pcap.bytes().size()};
+    for (uint32_t n = 0; n < 5; ++n) ends.push_back(pcap.PcapRecord(n, 0, Pattern(60 + n), 60 + n).bytes().size());
+    ReadsWhatIsThere(pcap.bytes(), ends);
+
+    pcapng.Section();
+    ends = {pcapng.bytes().size()};
+    pcapng.Interface(1);
+    for (uint32_t n = 0; n < 5; ++n) {
+      pcapng.Enhanced(0, n, Pattern(60 + n), 60 + n);
+      ends.push_back(pcapng.bytes().size());
+      pcapng.Block(5, pcapng.Body().U32(0).U64(n));  // statistics: no frame
+    }
+    // The second length of a block is only read with the next one.
+    ReadsWhatIsThere(Bytes(pcapng.bytes()).first(ends.back()), ends);
+  }
+}
+
+// Each frame is flushed by the compressor.
+TEST(Pipe, WhetherAFrameIsThereInGzip) {
+  z_stream stream{};
+  ASSERT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  ByteVector out(1 << 16);
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  std::vector<size_t> ends;
+  for (uint32_t n = 0; n <= 5; ++n) {
+    FileBytes part(false);
+    if (n == 0) {
+      part.PcapHeader(0xa1b23c4d, 1);
+    } else {
+      part.PcapRecord(n, 0, Pattern(60), 60);
+    }
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(part.bytes().data()));
+    stream.avail_in = static_cast<uInt>(part.bytes().size());
+    ASSERT_EQ(deflate(&stream, Z_SYNC_FLUSH), Z_OK);
+    ends.push_back(stream.total_out);
+  }
+  deflateEnd(&stream);
+  ReadsWhatIsThere(Bytes(out).first(ends.back()), ends, false);
+}
+
 TEST(Gzip, WhatFollowsTheLastMemberIsIgnored) {
   const ByteVector file = Joined({Gzip(Capture(3)), ByteVector(512)});
   EXPECT_EQ(ReadAll(file).frames.size(), 3u);

@@ -62,10 +62,15 @@ class Frames final : public Reader {
   const std::string& error() const override { return error_; }
   uint64_t position() const override { return 0; }
   uint64_t size() const override { return 0; }
-  bool Waits(std::chrono::milliseconds) const override { return waits_before != 0 && next_ + 1 == waits_before; }
+  bool Waits(std::chrono::milliseconds patience) override {
+    const bool waits = waits_before != 0 && next_ + 1 == waits_before;
+    if (waits) waited += patience;
+    return waits;
+  }
 
   bool cut_off = false;
   uint64_t waits_before = 0;  // a frame
+  std::chrono::milliseconds waited{};
   uint64_t given = 0;         // to who reads
   uint64_t most_ahead = 0;    // so many were read that were not given
 
@@ -313,6 +318,7 @@ TEST(OrderedReader, AWriterThatIsSilent) {
     ++frames.given;
   }
   EXPECT_EQ(frames.most_ahead, 49u);
+  EXPECT_LE(frames.waited.count(), 1000);  // once, not for each frame
 }
 
 // Wherever the step is, in a file that takes several reads.
