@@ -71,8 +71,8 @@ class Frames final : public Reader {
   bool cut_off = false;
   uint64_t waits_before = 0;  // a frame
   std::chrono::milliseconds waited{};
-  uint64_t given = 0;         // to who reads
-  uint64_t most_ahead = 0;    // so many were read that were not given
+  uint64_t given = 0;       // to who reads
+  uint64_t most_ahead = 0;  // so many were read that were not given
 
  private:
   std::vector<One> frames_;
