@@ -129,6 +129,7 @@ void RcDelivery::See(const Lane& lane, uint64_t number, const Sighting& s, Resul
   Stream& stream = StreamOf(lane);
   if (!stream.any || number > stream.highest) {
     if (stream.any && number - stream.highest > kFarAhead) return;
+    if (!stream.any && resumes_) stream.lowest = number;
     stream.any = true;
     stream.highest = number;
     Keep(stream, number, s.frame);
@@ -149,7 +150,7 @@ void RcDelivery::See(const Lane& lane, uint64_t number, const Sighting& s, Resul
     AddCopy(lane, trouble, s);
     return Settle(lane, false, results);
   }
-  if (stream.highest - number >= stream.packets.size()) return;  // nobody remembers
+  if (number < stream.lowest || stream.highest - number >= stream.packets.size()) return;  // nobody remembers
   int64_t since = s.frame.time_ns;
   for (uint64_t n = number + 1; n <= stream.highest; ++n)
     if (const Packet* const later = Find(stream, n)) since = std::min(since, later->first.time_ns);

@@ -17,6 +17,9 @@ namespace stag::delivery {
 
 class RcDelivery final : public Delivery {
  public:
+  // `resumes`: the connection has had packets before the first, and nobody knows which.
+  explicit RcDelivery(bool resumes = false) : resumes_(resumes) {}
+
   void OnSighting(const fabric::Sighting& sighting, Results& results) override;
   uint64_t PlaceOf(const Lane& lane, uint32_t number) const override;
   void Prove(const Lane& lane, uint64_t last, const FrameRef& frame, Results& results) override;
@@ -48,6 +51,7 @@ class RcDelivery final : public Delivery {
   };
   struct Stream {
     bool any = false;
+    uint64_t lowest = 0;          // number that is known, if lower ones were
     uint64_t highest = 0;         // number
     std::vector<Packet> packets;  // by number, a power of two
     Evidence evidence;
@@ -68,7 +72,8 @@ class RcDelivery final : public Delivery {
     std::optional<FrameRef> due;   // ... and since when the response with that number is due
   };
 
-  static constexpr size_t kFewPackets = 16, kMostPackets = 1 << 15, kMostTroubles = 4096, kMostCopies = 64, kReads = 64;
+  static constexpr size_t kFewPackets = 256, kMostPackets = 1 << 15, kMostTroubles = 4096, kMostCopies = 64,
+                          kReads = 64;
 
   uint64_t Unwrap(Side requester, uint32_t psn);
   Stream& StreamOf(const Lane& lane) { return streams_[lane.index()]; }
@@ -89,6 +94,7 @@ class RcDelivery final : public Delivery {
   FrameRef DueOf(const Stream& stream, const Trouble& trouble) const;
   void Judge(const Lane& lane, const Trouble& trouble, Results& results) const;
 
+  const bool resumes_;
   std::array<Stream, kLanes> streams_;
   std::array<Requester, 2> requesters_;
 };

@@ -275,8 +275,14 @@ struct Recovery {
 };
 
 // A packet of a connection as the capture has it, also one that comes again or too early, in the order of the capture.
-// Numbers are as on the wire.
+// Numbers are as on the wire. Told where packets come again or late, and of as many before as are remembered.
 struct Sighting {
+  enum class Part : uint8_t {
+    kBegins,   // the first one of a connection
+    kResumes,  // earlier ones were not told, or were and are now told again: none of them came again or late
+    kNext,
+    kLast,  // no more until one resumes
+  };
   enum class Kind : uint8_t {
     kRequest,  // InfiniBand and RoCE; of the other side, the last four
     kReadRequest,
@@ -294,6 +300,7 @@ struct Sighting {
   uint32_t slot = 0;  // ConnectionInfo::slot
   Side from = 0;
   Kind kind = Kind::kRequest;
+  Part part = Part::kNext;
   bool acknowledges = false;  // kSegment: `acknowledged` and `sack` say something
   uint8_t blocks = 0;
   uint32_t number = 0;  // the PSN; the sequence number of the first byte

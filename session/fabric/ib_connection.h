@@ -19,6 +19,7 @@
 #include "session/fabric/ib_originals.h"
 #include "session/fabric/ib_packet.h"
 #include "session/fabric/ib_recovery.h"
+#include "session/fabric/sighting_journal.h"
 
 namespace stag::fabric {
 
@@ -29,7 +30,8 @@ class IbConnection {
         pool_(pool),
         originals_(originals),
         track_(context.packets() ? context.NewTrack() : 0),
-        side_{SideState(context.budget()), SideState(context.budget())} {}
+        side_{SideState(context.budget()), SideState(context.budget())},
+        journal_(context.budget()) {}
   IbConnection(const IbConnection&) = delete;
   IbConnection& operator=(const IbConnection&) = delete;
 
@@ -174,7 +176,7 @@ class IbConnection {
 
   // Order
   void Arrive(const RcPacket& p);
-  [[gnu::noinline]] void See(const RcPacket& p);
+  void See(const RcPacket& p);
   bool IsPlainRequest(const RcPacket& p);
   bool IsPlainResponse(const RcPacket& p);
   [[gnu::noinline]] void OnOddPacket(RcPacket& p);
@@ -253,6 +255,7 @@ class IbConnection {
   };
   std::array<IcrcRecord, 2> icrc_;  // by sender
   IbRecovery recovery_;
+  SightingJournal journal_;
   // Packets that are next have to be looked at: others wait, these are the first of a side, an acknowledgement came
   // early, or one of them mends a NAK.
   bool attentive_ = true;

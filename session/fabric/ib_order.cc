@@ -115,8 +115,6 @@ void IbConnection::OnPacket(RcPacket& p) {
 void IbConnection::See(const RcPacket& p) {
   using Kind = Sighting::Kind;
   Sighting sighting;
-  sighting.connection = info.id;
-  sighting.slot = info.slot;
   sighting.from = p.from;
   sighting.number = p.psn();
   sighting.frame = p.frame;
@@ -128,7 +126,11 @@ void IbConnection::See(const RcPacket& p) {
     const bool rnr = p.info->aeth && ib::KindOf(p.aeth.syndrome) == ib::AethKind::kRnrNak;
     sighting.kind = data ? Kind::kReadResponse : !p.IsNak() ? Kind::kAck : rnr ? Kind::kRnrNak : Kind::kNak;
   }
-  context_.Emit(sighting);
+  journal_.Take(sighting, true, [this](Sighting& told) {
+    told.connection = info.id;
+    told.slot = info.slot;
+    context_.Emit(told);
+  });
 }
 
 void IbConnection::OnHeldPacket(RcPacket& p) {

@@ -32,7 +32,7 @@ IwarpConnection::IwarpConnection(IwarpShared& shared, const std::array<Endpoint,
       track_(shared.context.packets() ? shared.context.NewTrack() : 0),
       ends_(ends),
       half_{Half(shared), Half(shared)},
-      unseen_(shared.context),
+      journal_(shared.context.budget()),
       rdmap_(shared.context, info_) {}
 
 IwarpConnection::~IwarpConnection() = default;
@@ -246,7 +246,6 @@ void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, cons
 }
 
 void IwarpConnection::See(Direction from, const link::Packet& packet, const FrameRef& frame) {
-  constexpr size_t kMostUnseen = 256;
   if (packet.tcp_flags & link::kTcpSyn) return;
   Sighting s;
   s.from = from;
@@ -262,19 +261,12 @@ void IwarpConnection::See(Direction from, const link::Packet& packet, const Fram
     for (; contents.size() >= kBlock && s.blocks < s.sack.size(); contents = contents.subspan(kBlock))
       s.sack[s.blocks++] = {LoadBe32(contents.data()), LoadBe32(contents.data() + 4)};
   });
-  if (!followed_) {
-    if (unseen_.size() < kMostUnseen) (void)unseen_.Append(std::span(&s, 1));
-    return;
-  }
-  const auto emit = [this](Sighting sighting) {
-    sighting.connection = info_.id;
-    sighting.slot = info_.slot;
-    sighting.from = side(sighting.from);
-    context_.Emit(sighting);
-  };
-  for (const Sighting& earlier : unseen_.view()) emit(earlier);
-  unseen_.Clear();
-  emit(s);
+  journal_.Take(s, followed_, [this](Sighting& told) {
+    told.connection = info_.id;
+    told.slot = info_.slot;
+    told.from = side(told.from);
+    context_.Emit(told);
+  });
 }
 
 // A segment that repeats sequence numbers: FPDUs that are whole in it are held against what came first. They begin at

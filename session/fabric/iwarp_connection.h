@@ -14,6 +14,7 @@
 #include "session/fabric/iwarp_records.h"
 #include "session/fabric/iwarp_search.h"
 #include "session/fabric/iwarp_tcp.h"
+#include "session/fabric/sighting_journal.h"
 
 namespace stag::fabric {
 
@@ -171,7 +172,7 @@ class IwarpConnection {
   std::optional<FrameRef> reset_frame_;
   Direction reset_from_ = 0;
   std::array<Half, 2> half_;
-  BudgetVector<Sighting> unseen_;  // Sightings, and who sent them as a Direction, from before it is followed
+  SightingJournal journal_;  // the sender of a Sighting is a Direction there
   RdmapLayer rdmap_;
 };
 

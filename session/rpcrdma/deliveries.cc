@@ -29,30 +29,92 @@ static void PutTogether(std::vector<Wait>& waits) {
   waits.resize(kept);
 }
 
-Deliveries::Deliveries(bool iwarp, DeliveryNotes& notes) : iwarp_(iwarp), notes_(notes) {
-  if (iwarp) {
+Deliveries::Deliveries(bool iwarp, DeliveryNotes& notes) : iwarp_(iwarp), notes_(notes) {}
+
+void Deliveries::OnSighting(const fabric::Sighting& sighting) {
+  using Part = fabric::Sighting::Part;
+  if (sighting.part == Part::kBegins || sighting.part == Part::kResumes || !delivery_)
+    Begin(sighting.part != Part::kBegins);
+  if (next_proof_ < proofs_.size()) ProveUpTo(sighting.frame.order());
+  delivery_->OnSighting(sighting, *this);
+  telling_ = sighting.part != Part::kLast;
+  if (!telling_ && !delivery_->troubled()) End();
+}
+
+void Deliveries::Begin(bool resumes) {
+  delivered_.clear();
+  Finish();
+  if (iwarp_) {
     delivery_ = std::make_unique<delivery::TcpDelivery>();
   } else {
-    delivery_ = std::make_unique<delivery::RcDelivery>();
+    delivery_ = std::make_unique<delivery::RcDelivery>(resumes);
   }
+  next_proof_ = 0;
+}
+
+void Deliveries::Finish() {
+  if (!delivery_) return;
+  delivery_->Finish(*this);
+  End();
+}
+
+// What RPCs carry is remembered by the numbers of the wire again.
+void Deliveries::End() {
+  delivery_.reset();
+  if (!std::exchange(placed_, false)) return;
+  for (std::vector<Carried>& carried : carried_) {
+    if (carried.size() > kFewCarried) carried.erase(carried.begin(), carried.end() - kFewCarried);
+    for (Carried& c : carried) c.first &= mask();
+  }
+}
+
+void Deliveries::Place() {
+  if (std::exchange(placed_, true)) return;
+  for (size_t i = 0; i < carried_.size(); ++i) {
+    const Lane lane{static_cast<fabric::Side>(i % 2), i >= 2};
+    for (Carried& c : carried_[i]) {
+      c.last = delivery_->PlaceOf(lane, c.number);
+      c.first = c.last - ((c.number - static_cast<uint32_t>(c.first)) & mask());
+    }
+    std::ranges::sort(carried_[i], {}, &Carried::first);
+  }
+}
+
+// Proofs in frames before `order`.
+void Deliveries::ProveUpTo(uint64_t order) {
+  for (; next_proof_ < proofs_.size() && proofs_[next_proof_].frame.order() < order; ++next_proof_) {
+    const Proof& proof = proofs_[next_proof_];
+    delivery_->Prove(proof.lane, delivery_->PlaceOf(proof.lane, proof.number), proof.frame, *this);
+  }
+}
+
+void Deliveries::Prove(const Lane& lane, uint32_t number, const FrameRef& frame) {
+  if (proofs_.size() >= kMostProofs) {
+    proofs_.erase(proofs_.begin(), proofs_.begin() + kMostProofs / 2);
+    next_proof_ -= std::min(next_proof_, kMostProofs / 2);
+  }
+  proofs_.push_back({lane, number, frame});
+  if (delivery_) ProveUpTo(UINT64_MAX);
 }
 
 void Deliveries::Carry(const fabric::Event& event, uint64_t serial) {
   const bool read = event.kind() == EventKind::kReadResponse;
   const Lane lane = read ? LaneOfReads(event.from) : Lane{event.from, false};
   const bool is_send = event.kind() == EventKind::kSend;
+  if (delivery_) Place();
   std::vector<Carried>& carried = carried_[lane.index()];
-  const uint32_t mask = iwarp_ ? UINT32_MAX : 0xffffff;
-  const uint32_t count = (event.last_number - event.first_number) & mask;
+  const uint32_t count = (event.last_number - event.first_number) & mask();
   if (!carried.empty()) {
     Carried& before = carried.back();
-    if (before.serial == serial && before.is_send == is_send && event.first_number == ((before.number + 1) & mask)) {
+    if (before.serial == serial && before.is_send == is_send && event.first_number == ((before.number + 1) & mask())) {
       before.last += count + 1;
       before.number = event.last_number;
       return;
     }
   }
-  if (carried.size() >= kMostCarried) carried.erase(carried.begin(), carried.begin() + kMostCarried / 2);
+  const size_t most = delivery_ ? kMostCarried : kFewCarried;
+  if (carried.size() >= most) carried.erase(carried.begin(), carried.begin() + static_cast<ptrdiff_t>(most / 2));
+  if (!delivery_) return carried.push_back({event.first_number, 0, serial, event.last_number, is_send});
   const uint64_t last = delivery_->PlaceOf(lane, event.last_number);
   const Carried next{last - count, last, serial, event.last_number, is_send};
   if (carried.empty() || carried.back().first < next.first) return carried.push_back(next);
@@ -60,7 +122,8 @@ void Deliveries::Carry(const fabric::Event& event, uint64_t serial) {
 }
 
 template <typename Fn>
-void Deliveries::ForEachCarried(const Lane& lane, const Numbers& numbers, Fn fn) const {
+void Deliveries::ForEachCarried(const Lane& lane, const Numbers& numbers, Fn fn) {
+  Place();
   const std::vector<Carried>& carried = carried_[lane.index()];
   for (auto at = std::ranges::lower_bound(carried, numbers.first, {}, &Carried::last);
        at != carried.end() && at->first <= numbers.last; ++at)
@@ -93,10 +156,12 @@ void Deliveries::OnSpurious(const Lane& lane, const Numbers& numbers, const Fram
   notes_.OnSpurious({lane.sender(), is_send, first, copy});
 }
 
-bool Deliveries::IsKnown(const TransactionEntry& entry) const {
+bool Deliveries::IsKnown(const TransactionEntry& entry) {
   const Lane lane = LaneOfReply(entry);
-  if (!delivery_->IsKnown(lane, delivery_->PlaceOf(lane, entry.reply_number))) return false;
-  if (!delivery_->troubled()) return true;
+  const bool arrived = telling_ ? delivery_->IsKnown(lane, delivery_->PlaceOf(lane, entry.reply_number))
+                                : entry.reply_proven || received[entry.requester] >= entry.reply_send;
+  if (!arrived) return false;
+  if (!troubled()) return true;
   return !delivery_->AnyTrouble([&](const Lane& of, const Numbers& numbers) {
     bool any = false;
     ForEachCarried(of, numbers, [&](const Carried& carried) { any = any || carried.serial == entry.serial; });
@@ -106,12 +171,10 @@ bool Deliveries::IsKnown(const TransactionEntry& entry) const {
 
 void Deliveries::Take(TransactionEntry& entry) {
   const Lane lane = LaneOfReply(entry);
-  if (!delivered_.empty()) {
-    const uint64_t last = delivery_->PlaceOf(lane, entry.reply_number);
-    for (const Delivered& delivered : delivered_)
-      if (delivered.lane == lane && delivered.numbers.first <= last && last <= delivered.numbers.last)
-        entry.delivered = delivered.frame;
-  }
+  for (const Delivered& delivered : delivered_)
+    if (delivered.lane == lane && ((entry.reply_number - static_cast<uint32_t>(delivered.numbers.first)) & mask()) <=
+                                      delivered.numbers.last - delivered.numbers.first)
+      entry.delivered = delivered.frame;
   if (waited_.empty()) return;
   for (const Waited& waited : waited_)
     if (waited.serial == entry.serial) entry.waits.push_back(waited.wait);
@@ -120,10 +183,17 @@ void Deliveries::Take(TransactionEntry& entry) {
 }
 
 uint64_t Deliveries::storage() const {
-  uint64_t bytes = sizeof *this + delivery_->storage() + waited_.capacity() * sizeof(Waited) +
-                   delivered_.capacity() * sizeof(Delivered) + ended.capacity() * sizeof(void*);
+  uint64_t bytes = sizeof *this + (delivery_ ? delivery_->storage() : 0) + proofs_.capacity() * sizeof(Proof) +
+                   waited_.capacity() * sizeof(Waited) + delivered_.capacity() * sizeof(Delivered) +
+                   ended.capacity() * sizeof(void*);
   for (const std::vector<Carried>& carried : carried_) bytes += carried.capacity() * sizeof(Carried);
   return bytes;
+}
+
+bool Deliveries::TakeGrowth() {
+  size_t capacity = proofs_.capacity() + ended.capacity();
+  for (const std::vector<Carried>& carried : carried_) capacity += carried.capacity();
+  return std::exchange(capacity_, capacity) != capacity;
 }
 
 }  // namespace stag::session

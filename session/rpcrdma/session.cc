@@ -36,6 +36,10 @@ void Session::Impl::OnEvent(const Event& event) {
   if (event.frame.order() > connection.last_frame.order()) connection.last_frame = event.frame;
 
   connection.info.acknowledged_in = event.connection->acknowledged_in;
+  if (state.deliveries && !state.deliveries->ended.empty()) {
+    state.deliveries->received = event.connection->sends_received;
+    EndKnown(state);
+  }
 
   const EventKind kind = event.kind();
   if (state.early.waiting) {

@@ -42,15 +42,8 @@ void Session::Impl::OnSighting(const fabric::Sighting& sighting) {
   ConnectionState& state = *connections[sighting.slot];
   Connection& connection = state.connection;
   if (connection.info.id != sighting.connection) return;
-  now = sighting.frame;
-  if (!state.deliveries) {
-    if (state.deliveries_given_up || connection.proof != Proof::kRpcRdma) return;
-    const bool iwarp = sighting.kind == fabric::Sighting::Kind::kSegment;
-    state.notes = std::make_unique<Notes>(*this, connection);
-    state.deliveries = std::make_unique<Deliveries>(iwarp, *state.notes);
-    CountStorage(state);
-  }
-  connection.now = sighting.frame;
+  if (!state.deliveries) return;
+  if (sighting.frame.order() > now.order()) now = connection.now = sighting.frame;
   state.deliveries->OnSighting(sighting);
   if (state.deliveries->troubled() || connection.troubled_since != delivery::kNoTime)
     connection.troubled_since = state.deliveries->troubled_since();
@@ -59,16 +52,24 @@ void Session::Impl::OnSighting(const fabric::Sighting& sighting) {
 }
 
 void Session::Impl::CarryCall(ConnectionState& state, TransactionEntry& entry, const Event& event) {
-  if (!state.deliveries) return;
+  if (!state.deliveries) {
+    if (patient.empty() || state.deliveries_given_up || state.connection.proof != Proof::kRpcRdma) return;
+    const bool iwarp = state.connection.info.fabric == fabric::FabricKind::kIwarp;
+    state.notes = std::make_unique<Notes>(*this, state.connection);
+    state.deliveries = std::make_unique<Deliveries>(iwarp, *state.notes);
+  }
   state.deliveries->Carry(event, entry.serial);
+  if (state.deliveries->TakeGrowth()) CountStorage(state);
   // The Call uses the slot of an earlier one again: its requester has the Reply to that (RFC 8881 section 2.10.6.1).
   const SlotUse& slot = entry.call.slot;
   if (!slot.known) return;
-  for (const TransactionEntry* ended : state.deliveries->ended) {
+  for (TransactionEntry* ended : state.deliveries->ended) {
     const SlotUse& earlier = ended->call.slot;
     if (ended->requester == entry.requester && earlier.known && earlier.slot == slot.slot &&
-        earlier.sequence + 1 == slot.sequence && earlier.session == slot.session)
+        earlier.sequence + 1 == slot.sequence && earlier.session == slot.session) {
+      ended->reply_proven = true;
       state.deliveries->Prove({static_cast<Side>(1 - entry.requester), false}, ended->reply_number, FirstFrame(event));
+    }
   }
 }
 

@@ -127,7 +127,7 @@ struct Session::Impl {
   // Which frames delivered what (session_deliveries.cc).
   class Notes;
   void OnSighting(const fabric::Sighting& sighting);
-  static void CarryCall(ConnectionState& state, TransactionEntry& entry, const fabric::Event& event);
+  void CarryCall(ConnectionState& state, TransactionEntry& entry, const fabric::Event& event);
   static void CarryReply(ConnectionState& state, TransactionEntry& entry, const fabric::Event& event);
   static void CarryRdma(ConnectionState& state, TransactionEntry& entry, const fabric::Event& event);
   static void ProveCall(ConnectionState& state, TransactionEntry& entry, const fabric::Event& event);

@@ -337,6 +337,7 @@ void Session::Impl::OnAnswer(ConnectionState& state, const Event& event) {
   CompleteCall(state, entry);
   TakeReply(entry, event);
   entry.reply_number = event.last_number;
+  entry.reply_send = send_number;
   CarryReply(state, entry, event);
 
   Notify([&](Observer& o) { o.OnMessage(connection, message, &entry); });

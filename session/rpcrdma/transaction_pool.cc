@@ -18,7 +18,7 @@ constexpr uint64_t kMaxKept = 256u << 10;
 void TransactionEntry::Clear() {
   Transaction::Clear();
   read_missing = 0;
-  call_proven = was_read = ending = retired = false;
+  call_proven = reply_proven = was_read = ending = retired = false;
   outstanding_at = reading_at = -1;
 }
 

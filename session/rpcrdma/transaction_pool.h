@@ -34,11 +34,13 @@ struct TransactionEntry : Transaction {
   uint64_t read_missing = 0;  // bytes of the Read list not captured yet
   // Event::last_number of the Call, of the Reply, and of the last Read Response.
   uint32_t call_last = 0, reply_number = 0, read_number = 0;
-  bool call_proven = false;  // to Deliveries
-  bool was_read = false;     // read_number is set
-  bool ending = false;       // ended, and in Deliveries::ended
-  bool retired = false;      // ended; kept for a while so that late RDMA operations can be told
-  uint32_t ended_at = 0;     // its place among those of its connection that have ended: ConnectionState::endings then
+  uint64_t reply_send = 0;    // the Reply's number among the Sends of its sender
+  bool reply_proven = false;  // an RPC shows that the Reply had arrived
+  bool call_proven = false;   // to Deliveries
+  bool was_read = false;      // read_number is set
+  bool ending = false;        // ended, and in Deliveries::ended
+  bool retired = false;       // ended; kept for a while so that late RDMA operations can be told
+  uint32_t ended_at = 0;      // its place among those of its connection that have ended: ConnectionState::endings then
   // Where the connection's tables have it; -1: not in there.
   int32_t outstanding_at = -1, reading_at = -1;
 
