@@ -107,7 +107,7 @@ bool Filter::HasConnection(uint64_t connection) const {
          });
 }
 
-bool Filter::HasConnection(const session::Connection& connection) const {
+bool Filter::HasNumberAndEnds(const session::Connection& connection) const {
   return HasConnection(connection.info.id) && Has(clients, connection.info.endpoint[connection.client].address) &&
          Has(servers, connection.info.endpoint[1 - connection.client].address);
 }
@@ -156,14 +156,9 @@ bool Filter::HasStatus(const session::Transaction& t) const {
   return t.reply.walk.has_status && Has(statuses, std::to_string(t.reply.walk.nfs_status));
 }
 
-bool Filter::HasKind(const session::Transaction& t) const {
+bool Filter::IsOfKind(const session::Transaction& t) const {
   const bool slow = !slower_than_ns || session::RoundTrip(t).value_or(-1) > *slower_than_ns;
   return slow && HasXid(t.xid) && HasProcedure(t) && HasStatus(t);
-}
-
-bool Filter::HasRpc(const session::Transaction& t, int64_t first_ns) const {
-  const FrameRef& last = t.reply.frame.number != 0 ? t.reply.frame : t.call.frame;
-  return HasKind(t) && (!ranged() || InRanges(t.call.first_frame, last, first_ns));
 }
 
 }  // namespace stag::analysis

@@ -69,7 +69,9 @@ struct Filter {
     return one ? static_cast<uint32_t>(std::min<uint64_t>(connections[0].first, UINT32_MAX)) : 0;
   }
   // By its number and its ends.
-  bool HasConnection(const session::Connection& connection) const;
+  bool HasConnection(const session::Connection& connection) const {
+    return !of_connections() || HasNumberAndEnds(connection);
+  }
   bool HasXid(uint32_t xid) const;
   // Something of [first, last] is in the ranges. `first_ns`: the time of the first frame of the capture.
   bool InRanges(const FrameRef& first, const FrameRef& last, int64_t first_ns) const;
@@ -80,9 +82,17 @@ struct Filter {
   // DENIED) or of RPC-over-RDMA (ERR_CHUNK), "ok", "error" or "none", which is no answer.
   bool HasStatus(const session::Transaction& t) const;
   // All that says what an RPC is: its xid, procedure, status and round-trip time.
-  bool HasKind(const session::Transaction& t) const;
+  bool HasKind(const session::Transaction& t) const { return !of_rpcs() || IsOfKind(t); }
   // That, and where it is: something from its Call to its Reply. Its connection is asked for itself.
-  bool HasRpc(const session::Transaction& t, int64_t first_ns) const;
+  bool HasRpc(const session::Transaction& t, int64_t first_ns) const {
+    if (!HasKind(t)) return false;
+    const FrameRef& last = t.reply.frame.number != 0 ? t.reply.frame : t.call.frame;
+    return !ranged() || InRanges(t.call.first_frame, last, first_ns);
+  }
+
+ private:
+  bool HasNumberAndEnds(const session::Connection& connection) const;
+  bool IsOfKind(const session::Transaction& t) const;
 };
 
 }  // namespace stag::analysis

@@ -27,6 +27,7 @@ class LatencySampler : public session::Observer {
   void OnMessage(const session::Connection& connection, const session::Message& message,
                  const session::Transaction* t) override;
   bool WantsDeliveries() const override { return true; }
+  bool WantsBytesLater() const override { return false; }
   void OnRdma(const session::Connection& connection, const session::RdmaOperation& operation) override;
   void OnNak(const session::Connection& connection, const fabric::Event& event) override;
   void OnGap(const session::Connection& connection, const fabric::Event& event) override;

@@ -93,6 +93,7 @@ LatencyTable::Rows::value_type* LatencyTable::CountIn(const std::string& key) {
   }
   row = rows_.try_emplace(key, std::move(charge)).first;
   row->second.row.Coarsen(coarseness_);
+  Settle(*row);
   return &*row;
 }
 
@@ -123,8 +124,10 @@ void LatencyTable::Relieve() {
 void LatencyTable::AddRoundTrip(const std::string& key, uint64_t ns) {
   Rows::value_type* const row = CountIn(key);
   if (!row) return;
-  row->second.row.times[0].Record(ns);
-  Settle(*row);
+  TimeHistogram& times = row->second.row.times[0];
+  const uint64_t bytes = times.bytes();
+  times.Record(ns);
+  if (times.bytes() != bytes) Settle(*row);
 }
 
 void LatencyTable::Add(const LatencySample& sample) {

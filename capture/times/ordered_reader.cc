@@ -10,7 +10,7 @@ namespace stag::capture {
 namespace {
 
 constexpr int64_t kHourNs = int64_t{3600} * 1'000'000'000;
-constexpr uint64_t kLookBytes = uint64_t{64} << 20;
+constexpr uint64_t kLookBytes = uint64_t{16} << 20;
 constexpr std::chrono::milliseconds kPatience{1000};  // with who writes what is read, before the window is emptied
 constexpr size_t kFlows = 1024;
 constexpr size_t kOpenSteps = 8;

@@ -98,6 +98,7 @@ class ConnectionShard final : public CallingShard, private session::Observer {
 
  private:
   bool WantsDeliveries() const override { return true; }
+  bool WantsBytesLater() const override { return false; }
   void OnConnection(const Connection& c, const fabric::Event&) override {
     Tell([this](fabric::ConnectionId id) { lister_.Begin(id); }, c.info.id);
   }

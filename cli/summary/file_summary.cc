@@ -250,6 +250,7 @@ class FileSummary::Shard final : public EngineShard,
    public:
     explicit RoundTrips(Shard& shard) : shard_(shard) {}
     bool WantsDeliveries() const override { return true; }
+    bool WantsBytesLater() const override { return false; }
     void OnTransaction(const Connection& c, const Transaction& t) override {
       if (c.proof != session::Proof::kRpcRdma || t.reply.frame.number == 0 || session::IsCut(t)) return;
       if (!shard_.filter_.Takes(c, t)) return;

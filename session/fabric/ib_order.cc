@@ -114,19 +114,16 @@ void IbConnection::OnPacket(RcPacket& p) {
 // In the order of the capture, if its receiver takes it.
 void IbConnection::See(const RcPacket& p) {
   using Kind = Sighting::Kind;
-  Sighting sighting;
-  sighting.from = p.from;
-  sighting.number = p.psn();
-  sighting.frame = p.frame;
-  if (p.Is(Operation::kReadRequest)) {
-    sighting.kind = Kind::kReadRequest;
-    if (mtu_ != 0) sighting.count = PacketCount(p.reth.length, mtu_);
-  } else if (p.info->response) {
+  SightingJournal::Seen seen{.frame = p.frame, .number = p.psn(), .from = p.from};
+  if (p.info->response) {
     const bool data = p.Is(Operation::kReadResponse);
     const bool rnr = p.info->aeth && ib::KindOf(p.aeth.syndrome) == ib::AethKind::kRnrNak;
-    sighting.kind = data ? Kind::kReadResponse : !p.IsNak() ? Kind::kAck : rnr ? Kind::kRnrNak : Kind::kNak;
+    seen.kind = data ? Kind::kReadResponse : !p.IsNak() ? Kind::kAck : rnr ? Kind::kRnrNak : Kind::kNak;
+  } else if (p.Is(Operation::kReadRequest)) {
+    seen.kind = Kind::kReadRequest;
+    if (mtu_ != 0) seen.count = PacketCount(p.reth.length, mtu_);
   }
-  journal_.Take(sighting, true, [this](Sighting& told) {
+  journal_.Take(seen, {}, true, [this](Sighting& told) {
     told.connection = info.id;
     told.slot = info.slot;
     context_.Emit(told);

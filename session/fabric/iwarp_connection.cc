@@ -247,21 +247,22 @@ void IwarpConnection::OnSegment(Direction from, const link::Packet& packet, cons
 
 void IwarpConnection::See(Direction from, const link::Packet& packet, const FrameRef& frame) {
   if (packet.tcp_flags & link::kTcpSyn) return;
-  Sighting s;
-  s.from = from;
-  s.kind = Sighting::Kind::kSegment;
-  s.number = packet.sequence;
-  s.count = static_cast<uint32_t>(packet.wire_length);
-  s.acknowledges = packet.tcp_flags & link::kTcpAck;
-  s.acknowledged = packet.acknowledgment;
-  s.frame = frame;
-  link::ForEachTcpOption(packet, [&s](uint8_t kind, Bytes contents) {
+  SightingJournal::Seen seen{.frame = frame,
+                             .number = packet.sequence,
+                             .count = static_cast<uint32_t>(packet.wire_length),
+                             .acknowledged = packet.acknowledgment,
+                             .kind = Sighting::Kind::kSegment,
+                             .from = from,
+                             .acknowledges = (packet.tcp_flags & link::kTcpAck) != 0};
+  decltype(Sighting::sack) sack;
+  size_t blocks = 0;
+  link::ForEachTcpOption(packet, [&](uint8_t kind, Bytes contents) {
     if (kind != link::kTcpOptionSack) return;
     constexpr size_t kBlock = 8;
-    for (; contents.size() >= kBlock && s.blocks < s.sack.size(); contents = contents.subspan(kBlock))
-      s.sack[s.blocks++] = {LoadBe32(contents.data()), LoadBe32(contents.data() + 4)};
+    for (; contents.size() >= kBlock && blocks < sack.size(); contents = contents.subspan(kBlock))
+      sack[blocks++] = {LoadBe32(contents.data()), LoadBe32(contents.data() + 4)};
   });
-  journal_.Take(s, followed_, [this](Sighting& told) {
+  journal_.Take(seen, std::span(sack).first(blocks), followed_, [this](Sighting& told) {
     told.connection = info_.id;
     told.slot = info_.slot;
     told.from = side(told.from);

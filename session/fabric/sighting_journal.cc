@@ -34,7 +34,7 @@ void SightingJournal::MakeRoom(bool may_grow) {
   first_ = std::max(unneeded, first_ + size / 4);
 }
 
-void SightingJournal::BeginTrouble(const Sighting&) {
+void SightingJournal::BeginTrouble() {
   for (Lane& lane : lanes_) {
     lane.awaits = lane.any;
     lane.awaited = lane.end;

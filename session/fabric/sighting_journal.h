@@ -5,8 +5,10 @@
 // acknowledged and nothing of the kind has come for a while.
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <bit>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "protocol/base/budget.h"
@@ -19,26 +21,27 @@ class SightingJournal {
   // What it remembers is charged. REQUIRES: `budget` outlives this.
   explicit SightingJournal(Budget& budget) : charge_(budget) {}
 
-  // Takes a packet. `tell`: of a Sighting, whose `part` is set. Where it `may_tell` only later, what is to be told
-  // waits.
-  template <typename Tell>
-  void Take(const Sighting& sighting, bool may_tell, Tell tell) {
-    if (IsOdd(sighting)) [[unlikely]]
-      BeginTrouble(sighting);
-    if (!pending_ && !telling_) [[likely]]
-      return Remember(sighting, may_tell);
-    TellOf(sighting, may_tell, tell);
-  }
-
- private:
   // A Sighting but for what is the same for all of the connection, and SACK.
   struct Seen {
     FrameRef frame;
-    uint32_t number = 0, count = 0, acknowledged = 0;
+    uint32_t number = 0, count = 1, acknowledged = 0;
     Sighting::Kind kind = Sighting::Kind::kRequest;
     Side from = 0;
     bool acknowledges = false;
   };
+
+  // Takes a packet, and what SACK says in it. `tell`: of a Sighting, whose `part` is set. Where it `may_tell` only
+  // later, what is to be told waits.
+  template <typename Tell>
+  void Take(const Seen& seen, std::span<const Sighting::Block> sack, bool may_tell, Tell tell) {
+    if (IsOdd(seen) || !sack.empty()) [[unlikely]]
+      BeginTrouble();
+    if (!pending_ && !telling_) [[likely]]
+      return Remember(seen, may_tell);
+    TellOf(seen, sack, may_tell, tell);
+  }
+
+ private:
   // The requests of a side, or the RDMA Read Responses to them. Numbers are compared as of 32 bits: the 24 of a PSN are
   // the upper ones.
   struct Lane {
@@ -54,15 +57,15 @@ class SightingJournal {
   static bool IsBehind(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) > 0; }
   static unsigned Shift(Sighting::Kind kind) { return kind == Sighting::Kind::kSegment ? 0 : 8; }
 
-  // Notes the packet. Whether it comes again or late, or says that another does.
-  bool IsOdd(const Sighting& s) {
+  // Notes the packet. Whether it comes again or late.
+  bool IsOdd(const Seen& s) {
     using Kind = Sighting::Kind;
     const unsigned shift = Shift(s.kind);
     const uint32_t begin = s.number << shift;
     switch (s.kind) {
       case Kind::kSegment:
         if (s.acknowledges) Acknowledge(lanes_[1 - s.from], s.acknowledged);
-        return (s.count > 0 && !Advances(lanes_[s.from], begin, begin + s.count)) || s.blocks > 0;
+        return s.count > 0 && !Advances(lanes_[s.from], begin, begin + s.count);
       case Kind::kRequest:
       case Kind::kReadRequest: return !Advances(lanes_[s.from], begin, begin + (s.count << shift));
       case Kind::kReadResponse:
@@ -85,47 +88,51 @@ class SightingJournal {
     lane.any_acknowledged = true;
   }
 
-  void Remember(const Sighting& s, bool may_grow) {
-    if (next_ - first_ == ring_.size()) [[unlikely]]
+  void Remember(const Seen& seen, bool may_grow) {
+    if (next_ - first_ == ring_.size()) [[unlikely]] {
       MakeRoom(may_grow);
-    if (ring_.empty()) return;
-    ring_[next_++ & (ring_.size() - 1)] = {s.frame, s.number, s.count, s.acknowledged, s.kind, s.from, s.acknowledges};
+      if (ring_.empty()) return;
+    }
+    ring_[next_++ & (ring_.size() - 1)] = seen;
   }
   void MakeRoom(bool may_grow);
   bool IsAcknowledged(const Seen& seen) const;
-  void BeginTrouble(const Sighting& sighting);
+  void BeginTrouble();
   bool IsCalm() const;
 
+  static Sighting Told(const Seen& seen, Sighting::Part part) {
+    Sighting told;
+    told.part = part;
+    told.frame = seen.frame;
+    told.number = seen.number;
+    told.count = seen.count;
+    told.acknowledged = seen.acknowledged;
+    told.kind = seen.kind;
+    told.from = seen.from;
+    told.acknowledges = seen.acknowledges;
+    return told;
+  }
   template <typename Tell>
-  [[gnu::noinline]] void TellOf(const Sighting& sighting, bool may_tell, Tell tell) {
-    if (pending_ && !may_tell) return Remember(sighting, false);
-    Sighting told = sighting;
+  [[gnu::noinline]] void TellOf(const Seen& seen, std::span<const Sighting::Block> sack, bool may_tell, Tell tell) {
+    if (pending_ && !may_tell) return Remember(seen, false);
+    auto part = Sighting::Part::kNext;
     if (std::exchange(pending_, false)) {
-      Sighting::Part part = forgotten_ ? Sighting::Part::kResumes : Sighting::Part::kBegins;
+      part = forgotten_ ? Sighting::Part::kResumes : Sighting::Part::kBegins;
       for (uint64_t i = first_; i != next_; ++i) {
-        const Seen& seen = ring_[i & (ring_.size() - 1)];
-        Sighting earlier;
-        earlier.part = std::exchange(part, Sighting::Part::kNext);
-        earlier.frame = seen.frame;
-        earlier.number = seen.number;
-        earlier.count = seen.count;
-        earlier.acknowledged = seen.acknowledged;
-        earlier.kind = seen.kind;
-        earlier.from = seen.from;
-        earlier.acknowledges = seen.acknowledges;
+        Sighting earlier = Told(ring_[i & (ring_.size() - 1)], std::exchange(part, Sighting::Part::kNext));
         tell(earlier);
       }
       telling_ = true;
       Forget();
-      told.part = part;
-    } else {
-      told.part = Sighting::Part::kNext;
     }
-    if (calm_++ > 0) Remember(sighting, true);
+    if (calm_++ > 0) Remember(seen, true);
     if (IsCalm()) {
-      told.part = Sighting::Part::kLast;
+      part = Sighting::Part::kLast;
       telling_ = false;
     }
+    Sighting told = Told(seen, part);
+    std::ranges::copy(sack, told.sack.begin());
+    told.blocks = static_cast<uint8_t>(sack.size());
     tell(told);
   }
   void Forget() {

@@ -73,6 +73,7 @@ class LimitsObserver final : public Observer {
   void OnRecovery(const Connection& connection, const fabric::Recovery& recovery) override;
   void OnOrphan(const Connection& connection, const Message& message) override;
   bool WantsDeliveries() const override { return true; }
+  bool WantsBytesLater() const override { return false; }
   void OnWait(const Connection& connection, const Wait& wait) override;
   void OnSpurious(const Connection& connection, const Spurious& spurious) override;
 

@@ -253,7 +253,11 @@ void Session::Impl::End(ConnectionState& state, TransactionEntry& entry, Outcome
   state.live.Remove(&entry);
   if (!awaited) return Retire(state, entry);
   entry.ending = entry.retired = true;
-  if (entry.reply.storage.empty()) entry.reply.KeepStream();
+  if (!bytes_later) {
+    entry.reply.ForgetStream();
+  } else if (entry.reply.storage.empty()) {
+    entry.reply.KeepStream();
+  }
   entry.CountReply();
   state.deliveries->ended.push_back(&entry);
   EndKnown(state);

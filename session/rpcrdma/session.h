@@ -89,6 +89,8 @@ class Observer {
   // cannot be known any more; and so do the next two: a packet of the connection waited; a copy of one was sent for
   // nothing. Asked once.
   virtual bool WantsDeliveries() const { return false; }
+  // Whether OnTransaction looks at the bytes of a Reply (Payload::stream) also where it comes later. Asked once.
+  virtual bool WantsBytesLater() const { return true; }
   virtual void OnWait(const Connection&, const Wait&) {}
   virtual void OnSpurious(const Connection&, const Spurious&) {}
   // What a packet outside of the followed connections tells.

@@ -94,7 +94,11 @@ void Unlist(MultiMap<Value>& table, int32_t& at) {
 struct Session::Impl {
   Impl(const SessionOptions& session_options, std::vector<Observer*> session_observers)
       : options(session_options), observers(std::move(session_observers)), budget(options.memory_limit), pool(budget) {
-    for (Observer* observer : observers) (observer->WantsDeliveries() ? patient : prompt).push_back(observer);
+    for (Observer* observer : observers) {
+      const bool waits = observer->WantsDeliveries();
+      (waits ? patient : prompt).push_back(observer);
+      bytes_later = bytes_later || (waits && observer->WantsBytesLater());
+    }
   }
 
   template <typename Fn>
@@ -191,6 +195,7 @@ struct Session::Impl {
   std::vector<Observer*> observers;
   // Those that hear of the end of a transaction at once, and when it is known which frames delivered what.
   std::vector<Observer*> prompt, patient;
+  bool bytes_later = false;  // one of the latter asks for the bytes of Replies
   SessionStats stats;
   Budget budget;
   TransactionPool pool;

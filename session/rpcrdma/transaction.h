@@ -148,6 +148,12 @@ struct Payload {
     stream = storage;
   }
 
+  // Nobody asks for the bytes of the stream any more, but for cut().
+  void ForgetStream() {
+    stream_length = cut() ? 1 : 0;
+    stream = {};
+  }
+
   void Clear();
 };
 
