@@ -63,7 +63,10 @@ class Signatures {
     }
     if (limits.sequence_naks > 0)
       Note("{}: packets were lost or overtook each other", Count(limits.sequence_naks, "sequence NAK"));
-    if (health) FindTimers(*health);
+    if (health) {
+      FindTimers(limits, *health);
+      FindSilences(c, limits, *health);
+    }
     if (limits.one_credit) Note("the server never grants more than one credit: one Call at a time");
     if (limits.put_off > 0) {
       Note("{} put off with NFS4ERR_DELAY, NFS4ERR_GRACE or NFS3ERR_JUKEBOX: the client asks again later",
@@ -95,16 +98,21 @@ class Signatures {
   std::vector<std::string> Take() { return std::move(found_); }
 
  private:
-  // What was sent again after a silence, and no NAK had asked for it.
-  void FindTimers(const transport::Health& health) {
-    // What comes sooner may be for a NAK, or for acknowledgments, that the capture does not have.
+  // What comes sooner may be for a NAK, or for acknowledgments, that the capture does not have.
+  static bool IsTimer(const transport::Episode& e) {
     constexpr int64_t kTimer = 10'000'000, kTcpTimer = 190'000'000;  // ns; TCP's is 200 ms at least in Linux
+    const bool tcp = e.kind == transport::Episode::Kind::kSegments;
+    return (tcp || e.kind == transport::Episode::Kind::kTimeout) &&
+           Elapsed(e.cause, e.first).value_or(0) >= (tcp ? kTcpTimer : kTimer);
+  }
+
+  // What was sent again after a silence, and no NAK had asked for it.
+  void FindTimers(const ConnectionLimits& limits, const transport::Health& health) {
     uint64_t count = 0;
     int64_t longest = 0, all = 0;
     for (const transport::Episode& e : health.episodes) {
-      const bool tcp = e.kind == transport::Episode::Kind::kSegments;
+      if (!IsTimer(e)) continue;
       const int64_t silence = Elapsed(e.cause, e.first).value_or(0);
-      if ((!tcp && e.kind != transport::Episode::Kind::kTimeout) || silence < (tcp ? kTcpTimer : kTimer)) continue;
       ++count;
       longest = std::max(longest, silence);
       all += std::min(silence, INT64_MAX - all);
@@ -118,7 +126,47 @@ class Signatures {
       PutDuration(text, all);
       text += " together";
     }
-    found_.push_back(text + "; packets were lost, or their acknowledgments, and that time is not in recovery");
+    const int64_t recovery = limits.ns[static_cast<size_t>(Limit::kRecovery)];
+    if (recovery > 0) {
+      text += "; the timer is waited for in ";
+      PutDuration(text, limits.timed_ns);
+      Put(text, " of the recovery, {:.0f} %",
+          static_cast<double>(limits.timed_ns) / static_cast<double>(recovery) * 100);
+    }
+    found_.push_back(text + ": packets were lost, or their acknowledgments");
+  }
+
+  // Silences as long as a time-out of the transport's that nothing which was sent again ends.
+  void FindSilences(const Connection& c, const ConnectionLimits& limits, const transport::Health& health) {
+    std::vector<int64_t> timeouts;
+    if (c.info.ack_timeout_ns > 0) timeouts.push_back(c.info.ack_timeout_ns);
+    for (const transport::Episode& e : health.episodes)
+      if (IsTimer(e)) timeouts.push_back(Elapsed(e.cause, e.first).value_or(0));
+    const ConnectionLimits::Silence* longest = nullptr;
+    uint64_t count = 0;
+    int64_t timeout = 0;
+    for (const ConnectionLimits::Silence& silence : limits.silences) {
+      const int64_t ns = silence.ns();
+      const auto alike =
+          std::ranges::find_if(timeouts, [ns](int64_t t) { return ns >= t - t / 20 && ns <= t + t / 10; });
+      const bool again = std::ranges::any_of(health.episodes, [&](const transport::Episode& e) {
+        return e.first.order() >= silence.since.order() && e.first.order() <= silence.until.order();
+      });
+      if (alike == timeouts.end() || again) continue;
+      ++count;
+      if (longest && longest->ns() >= ns) continue;
+      longest = &silence;
+      timeout = *alike;
+    }
+    if (!longest) return;
+    std::string text = count == 1 ? "a silence of " : Count(count, "silence") + ", of up to ";
+    PutDuration(text, longest->ns());
+    Put(text, ", before frame {}, with Calls outstanding: as long as the transport's time-out of ",
+        longest->until.number);
+    PutDuration(text, timeout);
+    found_.push_back(text +
+                     "; nothing that was sent again ends it: a packet may have been lost between its sender and the "
+                     "point of capture, and the server not be slow");
   }
 
   template <typename... Args>

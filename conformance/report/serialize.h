@@ -55,9 +55,9 @@ STAG_MEMBERS(session::SideCounters, messages, send_bytes, write_operations, writ
 // Without the slot and the acknowledgements, which mean something only where its Session runs.
 template <typename Fn>
 void Members(fabric::ConnectionInfo& v, Fn fn) {
-  auto& [id, slot, fabric, endpoint, roles_known, of_slice, service_port, service_id, rdma_hidden, acknowledged_in,
-         acknowledged_right_before, sends_received] = v;
-  fn(id, fabric, endpoint, roles_known, of_slice, service_port, service_id, rdma_hidden);
+  auto& [id, slot, fabric, endpoint, roles_known, of_slice, service_port, service_id, ack_timeout_ns, rdma_hidden,
+         acknowledged_in, acknowledged_right_before, sends_received] = v;
+  fn(id, fabric, endpoint, roles_known, of_slice, service_port, service_id, ack_timeout_ns, rdma_hidden);
 }
 STAG_MEMBERS(session::Coverage, gaps, unclear, gap_in, last, before_gap, heard, sampled)
 template <typename Fn>

@@ -17,13 +17,16 @@ class AckTimeouts {
  public:
   static constexpr int64_t kShortest = 500'000;  // ns: where no REQ was captured; nobody sets less
 
+  // Of a Local ACK Timeout, which has 5 bits; 0: it says nothing.
+  static int64_t Nanoseconds(uint8_t exponent) { return exponent == 0 ? 0 : int64_t{4096} << (exponent & 31); }
+
   // A REQ between these hosts has this Local ACK Timeout, of 5 bits; 0 says nothing. Of several the shortest counts:
   // nothing tells yet which packets are of which.
   void Note(const Address& a, const Address& b, uint8_t exponent) {
     if (exponent == 0) return;
     const uint64_t hosts = HostsOf(a, b);
     Entry& entry = entries_[hosts >> kShift];
-    const int64_t ns = int64_t{4096} << (exponent & 31);
+    const int64_t ns = Nanoseconds(exponent);
     entry = {hosts, entry.hosts == hosts ? std::min(entry.ns, ns) : ns};
   }
   int64_t Of(const Address& a, const Address& b) const {

@@ -42,7 +42,8 @@ struct ConnectionInfo {
   bool of_slice = false;  // the capture is a part of another: what is missing was left out, and says nothing
   // InfiniBand: the RDMA IP CM service port when the REQ was seen. iWARP: the passive side's TCP port. 0 = unknown.
   uint16_t service_port = 0;
-  uint64_t service_id = 0;  // InfiniBand: of the CM REQ; 0 = not seen
+  uint64_t service_id = 0;     // InfiniBand: of the CM REQ; 0 = not seen
+  int64_t ack_timeout_ns = 0;  // InfiniBand: Local ACK Timeout of the CM REQ (IBA section 12.7.34); 0 = none known
   // RDMA Reads and Writes that this side issues are not seen: a live end whose device performs them by itself.
   std::array<bool, 2> rdma_hidden{};
   // By side: the newest frame in which it acknowledged what it had received (InfiniBand AETH, TCP), where all that it

@@ -152,6 +152,7 @@ bool IbCm::OnRequest(const CmMessage& m, const Seen& seen) {
   info.endpoint[0].number = m.qp;
   info.service_port = ib::IpCmPort(m.service_id);
   info.service_id = m.service_id;
+  info.ack_timeout_ns = AckTimeouts::Nanoseconds(m.ack_timeout);
   link->connection.SetPathMtu(m.path_mtu);
   link->connection.ExpectPsn(1, m.starting_psn, true);
   Add(*link, {seen.source, seen.destination, m.local_id}, {info.id, 0, m.qp, m.starting_psn});

@@ -10,6 +10,7 @@ namespace stag::session {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
+constexpr size_t kMostSilences = 64;
 
 // NFSv4 and NFSv3 status codes of a server that wants to be asked again later.
 bool IsPutOff(uint32_t version, uint32_t status) {
@@ -103,11 +104,32 @@ void LimitsObserver::OnConnection(const Connection& connection, const fabric::Ev
 // How long there was no packet.
 void LimitsObserver::Pause(State& s, const FrameRef& frame) {
   if (!frame.timed) return;
-  const int64_t silent = frame.time_ns - s.last_packet;
-  if (s.begun && silent >= 240 * kMillisecond && silent <= 275 * kMillisecond &&
-      (IsFull(s) || s.last_full >= s.last_packet - 50 * kMillisecond))
-    ++s.limits.quarter_pauses;
-  s.last_packet = std::max(s.last_packet, frame.time_ns);
+  const int64_t silent = frame.time_ns - s.last_packet.time_ns;
+  if (s.begun && silent >= 10 * kMillisecond) [[unlikely]] {
+    if (silent >= 240 * kMillisecond && silent <= 275 * kMillisecond &&
+        (IsFull(s) || s.last_full >= s.last_packet.time_ns - 50 * kMillisecond))
+      ++s.limits.quarter_pauses;
+    if (!s.open.empty()) KeepSilence(s, frame);
+  }
+  if (silent >= 0) s.last_packet = frame;
+}
+
+void LimitsObserver::KeepSilence(State& s, const FrameRef& until) {
+  std::vector<ConnectionLimits::Silence>& kept = s.limits.silences;
+  const ConnectionLimits::Silence silence{s.last_packet, until};
+  if (kept.size() == kMostSilences) {
+    const auto shortest = std::ranges::min_element(kept, {}, &ConnectionLimits::Silence::ns);
+    if (shortest->ns() >= silence.ns()) return;
+    kept.erase(shortest);
+  }
+  kept.push_back(silence);
+}
+
+// A packet was sent again.
+void LimitsObserver::ForgetSilence(State& s, const FrameRef& again) {
+  std::erase_if(s.limits.silences, [&](const ConnectionLimits::Silence& silence) {
+    return silence.since.order() <= again.order() && again.order() <= silence.until.order();
+  });
 }
 
 void LimitsObserver::OnMessage(const Connection& connection, const Message& message, const Transaction* t) {
@@ -192,11 +214,14 @@ void LimitsObserver::OnWait(const Connection& connection, const Wait& wait) {
   if (!Elapsed(wait.since, wait.until)) return;
   State& s = StateOf(connection.info.id);
   Advance(s, wait.until);
-  s.timeline.Learn(wait.since.time_ns, wait.until.time_ns, {.waiting = 1});
+  const bool timed = wait.cause == delivery::Cause::kTimer;
+  s.timeline.Learn(wait.since.time_ns, wait.until.time_ns, {.waiting = 1, .timed = timed ? 1 : 0});
+  ForgetSilence(s, wait.until);
 }
 
 // The client's adapter waited for an acknowledgment that was lost: the Send was not complete. TCP completes one before.
 void LimitsObserver::OnSpurious(const Connection& connection, const Spurious& spurious) {
+  ForgetSilence(StateOf(connection.info.id), spurious.copy);
   if (!spurious.is_send || spurious.from != connection.client || !Elapsed(spurious.first, spurious.copy)) return;
   State& s = StateOf(connection.info.id);
   Advance(s, spurious.copy);
@@ -212,6 +237,7 @@ void LimitsObserver::OnConnectionClosed(const Connection& connection, const fabr
   }
   s.open.clear();
   Decide(connection, s);
+  s.limits.timed_ns = s.timeline.timed_ns();
   s.limits.span_ns = std::accumulate(s.limits.ns.begin(), s.limits.ns.end(), int64_t{0});
   if (unknown) {
     s.limits.ns = {};

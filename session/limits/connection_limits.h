@@ -15,6 +15,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -41,6 +42,13 @@ struct ConnectionLimits {
   uint64_t copies = 0;         // COPY operations that the server goes on with behind its Reply ...
   uint64_t offloads_done = 0;  // ... and CB_OFFLOADs, which end them
   bool unanswered = false;     // a Call is
+  int64_t timed_ns = 0;        // of recovery, when all that waited did so for its sender's timer
+  // No message and no RDMA operation came meanwhile, and Calls were outstanding. Nothing that was sent again ends it.
+  struct Silence {
+    FrameRef since, until;
+    int64_t ns() const { return Elapsed(since, until).value_or(0); }
+  };
+  std::vector<Silence> silences;  // the longest ones, from 10 ms on, in order
 
   // How much of the span a part is, in percent.
   double percent(Limit limit) const {
@@ -102,7 +110,8 @@ class LimitsObserver final : public Observer {
     Timeline timeline;
     std::array<FrameRef, 2> stray;  // the first and the last RDMA operation of no Call since the last Reply of none
     int64_t told = 0;               // up to here, what counts has come: the last Reply
-    int64_t last_packet = 0, last_full = INT64_MIN;
+    FrameRef last_packet;
+    int64_t last_full = INT64_MIN;
   };
 
   // Events of a connection mostly come in runs.
@@ -123,6 +132,8 @@ class LimitsObserver final : public Observer {
   void Leave(const Connection& connection, State& s, const Transaction& t);
   void TakeResults(State& s, const Transaction& t) const;
   void Pause(State& s, const FrameRef& frame);
+  static void KeepSilence(State& s, const FrameRef& until);
+  static void ForgetSilence(State& s, const FrameRef& again);
 
   LimitsSink& sink_;
   std::unordered_map<fabric::ConnectionId, State> states_;

@@ -22,7 +22,7 @@ void Timeline::Learn(int64_t begin, int64_t end, const Learnt& what) {
   begin = std::max(begin, decided_);
   if (begin >= end || changes_.size() + 2 > kMostChanges) return;
   Push({begin, what});
-  Push({end, {-what.open, -what.maybe, -what.moving, -what.waiting, -what.unacknowledged}});
+  Push({end, {-what.open, -what.maybe, -what.moving, -what.waiting, -what.timed, -what.unacknowledged}});
 }
 
 void Timeline::Push(const Change& change) {
@@ -49,11 +49,14 @@ void Timeline::Decide(int64_t until, std::array<int64_t, kLimits>& ns) {
       sum_.maybe += learnt.maybe;
       sum_.moving += learnt.moving;
       sum_.waiting += learnt.waiting;
+      sum_.timed += learnt.timed;
       sum_.unacknowledged += learnt.unacknowledged;
     }
     if (!changes_.empty()) end = std::min(end, changes_.front().time);
     const int64_t open = int64_t{piece.what.open} + sum_.open;
-    ns[static_cast<size_t>(WhatOf(piece.what, open))] += end - piece.begin;
+    const Limit limit = WhatOf(piece.what, open);
+    ns[static_cast<size_t>(limit)] += end - piece.begin;
+    if (limit == Limit::kRecovery && !piece.what.recovery && sum_.waiting == sum_.timed) timed_ns_ += end - piece.begin;
     piece.begin = decided_ = end;
     if (piece.begin == piece.end) pieces_.pop_front();
   }

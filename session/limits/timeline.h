@@ -32,16 +32,19 @@ class Timeline {
   // Times in nanoseconds. Stretches come one after the other.
   void Add(int64_t begin, int64_t end, const Moment& what);
   // From `begin` to `end`, of what is not decided yet: so many more Calls were outstanding; so many more may have been;
-  // so many RDMA operations moved data; so many packets waited to be delivered; so many Sends that nobody needed any
-  // more were not acknowledged, which matters where no Call was outstanding.
+  // so many RDMA operations moved data; so many packets waited to be delivered, `timed` of them for their sender's
+  // timer alone; so many Sends that nobody needed any more were not acknowledged, which matters where no Call was
+  // outstanding.
   struct Learnt {
-    int32_t open = 0, maybe = 0, moving = 0, waiting = 0, unacknowledged = 0;
+    int32_t open = 0, maybe = 0, moving = 0, waiting = 0, timed = 0, unacknowledged = 0;
   };
   void Learn(int64_t begin, int64_t end, const Learnt& what);
   // Nothing more is learnt of what is before `until`, nor of the oldest where there is too much to keep: adds the time
   // of each part to `ns`.
   void Decide(int64_t until, std::array<int64_t, kLimits>& ns);
   int64_t decided() const { return decided_; }
+  // Of what was decided: of kRecovery, when nothing was waited for but a sender's timer.
+  int64_t timed_ns() const { return timed_ns_; }
 
  private:
   struct Piece {
@@ -60,7 +63,7 @@ class Timeline {
   std::deque<Piece> pieces_;
   std::vector<Change> changes_;  // a heap
   Learnt sum_;                   // of those up to decided_
-  int64_t decided_ = INT64_MIN;
+  int64_t decided_ = INT64_MIN, timed_ns_ = 0;
 };
 
 }  // namespace stag::session

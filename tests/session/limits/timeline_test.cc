@@ -42,6 +42,22 @@ TEST(TimelineTest, RecoveryGoesFirst) {
   EXPECT_EQ(ns, (Parts{0, 0, 10, 0, 0, 0}));
 }
 
+// Of the recovery, the time in which all that waited did so for a timer, or nothing but an acknowledgment was missing.
+TEST(TimelineTest, WhatATimerTakes) {
+  Timeline timeline;
+  timeline.Add(0, 20, {.open = 1});
+  timeline.Add(20, 30, {.open = 0});
+  timeline.Add(30, 40, {.recovery = true, .open = 1});
+  timeline.Learn(0, 10, {.waiting = 1, .timed = 1});
+  timeline.Learn(4, 6, {.waiting = 1});  // for a NAK
+  timeline.Learn(22, 25, {.unacknowledged = 1});
+  timeline.Learn(32, 35, {.waiting = 1, .timed = 1});
+  Parts ns{};
+  timeline.Decide(40, ns);
+  EXPECT_EQ(ns, (Parts{7, 0, 10 + 3 + 10, 0, 10, 0}));
+  EXPECT_EQ(timeline.timed_ns(), 4 + 4 + 3);
+}
+
 TEST(TimelineTest, APacketThatWaitsIsRecovery) {
   Timeline timeline;
   timeline.Add(0, 10, {.open = 1});
