@@ -77,6 +77,18 @@ void Marker::OnSegment(Track track, fabric::Side from, const link::Packet& packe
   if (marked) frames_.Add(frame.number);
 }
 
+void Marker::OnFragments(std::span<const uint64_t> frames, const FrameRef& last) {
+  if (fragments_.size() + frames.size() > kMostFragments) MarkFragments();
+  for (const uint64_t frame : frames) fragments_.push_back({last.number, frame});
+}
+
+// A fragment may have been put together itself, before.
+void Marker::MarkFragments() {
+  for (auto fragment = fragments_.rbegin(); fragment != fragments_.rend(); ++fragment)
+    if (frames_.Contains(fragment->last)) frames_.Add(fragment->frame);
+  fragments_.clear();
+}
+
 void Marker::OnForgotten(Track track) {
   places_.Forget(track);
   progress_.erase(track);

@@ -138,6 +138,7 @@ class Slicer {
         sliced_.frames.Add(frame.ref.number);
       return true;
     });
+    marker.Finish();
   }
 
   // Whether the frames show what was chosen; if not, more of what is missing is wanted next time.

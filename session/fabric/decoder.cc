@@ -90,6 +90,7 @@ void Decoder::Impl::OnFragment(const link::Packet& packet, const FrameRef& frame
   if (!context.options().assemble) return context.stats().stopped.Add(packet.stop);
   const IpFragments::Whole* whole = fragments.Take(packet, frame);
   for (unsigned depth = 0; whole && depth < link::kTunnelDepth; ++depth) {
+    if (context.packets()) context.packets()->OnFragments(whole->frames, frame);
     link::Decode(whole->frame, assembled, context.options().tunnel_ports);
     assembled.way ^= whole->way;
     if (assembled.tunnels != 0 && whole->tunnels == 0) CountTunnels(assembled);

@@ -58,7 +58,7 @@ bool IpFragments::MakeRoom(size_t& at, size_t bytes) {
 }
 
 // False: it contradicts the others.
-bool IpFragments::Put(Part& part, const link::Packet& packet) const {
+bool IpFragments::Put(Part& part, const link::Packet& packet, const FrameRef& frame) const {
   const link::IpFragment& fragment = packet.fragment;
   std::vector<Piece>& pieces = part.storage.pieces;
   const auto begin = fragment.offset, end = static_cast<uint32_t>(begin + packet.wire_length);
@@ -71,7 +71,7 @@ bool IpFragments::Put(Part& part, const link::Packet& packet) const {
     return false;
   if (!fragment.more) part.total = end;
   const auto captured = static_cast<uint32_t>(packet.payload.size());
-  pieces.insert(next, {begin, end, captured});
+  pieces.insert(next, {begin, end, captured, frame.number});
   part.have += end - begin;
   if (part.storage.bytes.size() < begin + captured) part.storage.bytes.resize(begin + captured);
   std::ranges::copy(packet.payload, part.storage.bytes.begin() + begin);
@@ -109,7 +109,7 @@ const IpFragments::Whole* IpFragments::Take(const link::Packet& packet, const Fr
     GiveUp(at, link::kFragmentNoRoom);
     return nullptr;
   }
-  if (!Put(parts_[at], packet)) {
+  if (!Put(parts_[at], packet, frame)) {
     GiveUp(at, link::kFragmentOverlaps);
     return nullptr;
   }
@@ -141,6 +141,8 @@ void IpFragments::Assemble(const Part& part, const FrameRef& frame) {
   whole_.frame = {frame, LinkType::kRawIp, assembled_, static_cast<uint32_t>(part.header_length + part.total)};
   whole_.way = part.way;
   whole_.tunnels = part.tunnels;
+  whole_.frames.clear();
+  for (const Piece& piece : part.storage.pieces) whole_.frames.push_back(piece.frame);
 }
 
 }  // namespace stag::fabric

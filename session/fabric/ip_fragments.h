@@ -29,9 +29,10 @@ class IpFragments {
 
   // A packet put together.
   struct Whole {
-    Frame frame;           // it begins with its IP header; number and time are those of the last fragment
-    uint64_t way = 0;      // of the first fragment: link::Packet::way
-    uint32_t tunnels = 0;  // that the fragments were in
+    Frame frame;                   // it begins with its IP header; number and time are those of the last fragment
+    uint64_t way = 0;              // of the first fragment: link::Packet::way
+    uint32_t tunnels = 0;          // that the fragments were in
+    std::vector<uint64_t> frames;  // numbers of the fragments' frames, in the order of the packet
   };
   // Takes a fragment. Not null: it was the last one that was missing; valid until the next Take.
   const Whole* Take(const link::Packet& packet, const FrameRef& frame);
@@ -41,6 +42,7 @@ class IpFragments {
  private:
   struct Piece {
     uint32_t begin = 0, end = 0, captured = 0;
+    uint64_t frame = 0;  // number
   };
   struct Storage {
     std::vector<std::byte> bytes;
@@ -61,7 +63,7 @@ class IpFragments {
 
   size_t Find(const link::Packet& packet) const;
   bool MakeRoom(size_t& at, size_t bytes);
-  bool Put(Part& part, const link::Packet& packet) const;
+  bool Put(Part& part, const link::Packet& packet, const FrameRef& frame) const;
   void Assemble(const Part& part, const FrameRef& frame);
   void Drop(size_t at);
   void GiveUp(size_t at, link::FragmentStop why);

@@ -5,6 +5,8 @@
 // override, it passes over.
 #pragma once
 
+#include <span>
+
 #include "session/fabric/fabric_event.h"
 
 namespace stag {
@@ -40,6 +42,9 @@ class PacketObserver {
 
   // DecoderOptions::lasting, before all else.
   virtual void OnLasting(const Lasting*) {}
+  // The packet that comes next, or one around it, was put together from fragments: `frames` has their numbers, and what
+  // is told of it has that of the last of them to come, `last`.
+  virtual void OnFragments(std::span<const uint64_t> /*frames*/, const FrameRef& /*last*/) {}
 
   // The track is this connection, whose side 0 is end `first_end` of the packets. InfiniBand and RoCE: comes before its
   // packets, and the end is 0. iWARP: comes when the TCP connection proves to be iWARP.

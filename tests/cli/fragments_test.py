@@ -87,6 +87,29 @@ class Fragments(unittest.TestCase):
         wrap.write(self.home / "capture.pcap", made)
         self.assertIn(f"{len(made)} frames not looked into: IP fragments without the first {len(made)}", self.stag("summary").stdout)
 
+    def test_a_slice_has_all_fragments_of_its_packets(self):
+        for tunnel in None, "vxlan":
+            with self.subTest(tunnel=tunnel):
+                made = []
+                for number, (ns, data, size) in enumerate(wrap.read(REAL / "rxe-nfs3.pcap.zst"), 1):
+                    frame = wrap.Frame(data, size, number)
+                    if tunnel:
+                        frame = wrap.WRAPPERS[tunnel](frame)
+                    parts = reversed(list(fragments(frame.data, 512, number)))
+                    made += [(ns, part, len(part)) for part in parts]
+                whole = self.rpcs(made)
+                wanted = max(whole, key=lambda rpc: rpc["call_bytes"] + rpc["reply_bytes"])
+                done = self.stag("slice", "--xid", wanted["xid"], "-w", "slice.pcapng")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                (self.home / "slice.pcapng").rename(self.home / "capture.pcap")
+                rpcs = [json.loads(line) for line in self.stag("transactions", "--format", "jsonl").stdout.splitlines()]
+                found = next(rpc for rpc in rpcs if rpc["xid"] == wanted["xid"])
+                for member in "procedure", "call_sha256", "reply_sha256", "rtt_us", "phases_us":
+                    self.assertEqual(found.get(member), wanted.get(member), member)
+                frames = int(subprocess.run(["capinfos", "-Mrc", self.home / "capture.pcap"], capture_output=True,
+                                            text=True).stdout.split()[-1])
+                self.assertLess(frames, len(made) / 4)
+
 
 if __name__ == "__main__":
     unittest.main()
