@@ -43,9 +43,10 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
 
   void OnFinding(const Finding& finding) override {
     ++findings[static_cast<size_t>(finding.severity)];
-    BrokenRule& one = broken[{finding.rule->id, finding.client_to_server}];
+    BrokenRule& one = broken[{finding.rule->id, finding.client_to_server, finding.known}];
     one.rule = finding.rule;
     one.by_client = finding.client_to_server;
+    one.known = finding.known;
     const bool first = one.count() == 0 || finding.severity > one.severity;
     ++one.counts[static_cast<size_t>(finding.severity)];
     if (first) {
@@ -139,7 +140,7 @@ class FileSummary::Gatherer final : public session::CreditSink, public conforman
     return Elapsed({1, start_ns_}, {1, end_ns_}).value_or(0);
   }
 
-  std::map<std::pair<std::string_view, bool>, BrokenRule> broken;
+  std::map<std::tuple<std::string_view, bool, bool>, BrokenRule> broken;  // by rule, side, and whether it is known
   std::array<uint64_t, 3> findings{};
 
  private:
@@ -420,7 +421,7 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
   if (options.filter.empty()) FindWhatIsOfNoConnection();
   for (const analysis::NfsErrors::Kind& kind : nfs_errors_)
     if (std::optional<Wrong> one = WhatFailed(kind)) wrong_.push_back(std::move(*one));
-  std::ranges::stable_sort(wrong_, {}, &Wrong::rank);
+  PutInOrder(wrong_);
 }
 
 FileSummary::~FileSummary() = default;

@@ -35,6 +35,8 @@ ol.wrong li {
 ol.wrong li:last-child { border-bottom: 0; }
 ol.wrong .badge { margin: 0; text-align: center; }
 ol.wrong .frame { white-space: normal; max-width: 16rem; }
+ol.wrong code { color: var(--muted); font-size: .85rem; }
+.badge.known { color: var(--muted); border-left: 1px solid currentColor; }
 .badge.trouble { color: var(--warning); background: var(--warning-ground); border-left: 1px solid currentColor; }
 .frame { color: var(--muted); white-space: nowrap; font-variant-numeric: tabular-nums; }
 h3.part { margin: 1.6rem 0 .5rem; overflow-wrap: anywhere; }
@@ -107,7 +109,7 @@ void ReportPage::Add(const ReportPart& part) {
 
 void ReportPage::AddWrong(const std::vector<Wrong>& all) {
   for (const Wrong& wrong : all) wrong_.push_back({wrong, names_.size() - 1});
-  std::ranges::stable_sort(wrong_, {}, [](const Sentence& sentence) { return sentence.wrong.rank; });
+  std::ranges::stable_sort(wrong_, {}, [](const Sentence& sentence) { return HarmOf(sentence.wrong); });
   if (wrong_.size() <= kWrong) return;
   wrong_left_out_ += wrong_.size() - kWrong;
   wrong_.resize(kWrong);
@@ -115,14 +117,14 @@ void ReportPage::AddWrong(const std::vector<Wrong>& all) {
 
 void ReportPage::PutSentence(std::string& out, const Sentence& sentence) const {
   const Wrong& wrong = sentence.wrong;
-  const std::string_view rank = RankName(wrong.rank);
+  const std::string_view rank = wrong.known ? std::string_view("known") : RankName(wrong.rank);
   Put(out, "<li><span class=\"badge {0}\">{0}</span><span class=\"text\">", rank);
   std::string_view text = wrong.text;
   if (wrong.rule) {
     Put(out, "<a href=\"#findings\" data-filter-rule=\"{0}\">{0}</a>", wrong.rule->id);
     text.remove_prefix(wrong.rule->id.size());
   }
-  Put(out, "{}</span>", Markup(text));
+  Put(out, "{}<br><code>{}</code></span>", Markup(text), Markup(NextStep(wrong, names_[sentence.file])));
   if (wrong.frame != 0) {
     Put(out, FrameText(wrong.frame, sentence.file, several_ ? &names_[sentence.file] : nullptr));
   } else if (several_) {
@@ -145,6 +147,8 @@ void ReportPage::Finish(const About& about, conformance::HtmlBesides& page) cons
     Put(out, "<p class=\"panel fine\">Nothing that the capture{} show{}.</p>\n", several_ ? "s" : "",
         several_ ? "" : "s");
   }
+  if (any_ && !wrong_.empty() && wrong_.front().wrong.known)
+    Put(out, "<p class=\"panel fine\">Nothing that does harm.</p>\n");
   if (!wrong_.empty()) {
     Put(out, "<ol class=\"wrong panel\">\n");
     for (const Sentence& sentence : wrong_) PutSentence(out, sentence);

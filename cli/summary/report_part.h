@@ -34,7 +34,8 @@ ReportPart MakeReportPart(FileSummary& summary, size_t file, bool several, bool 
 
 namespace stag {
 
-STAG_MEMBERS(cli::Wrong, rank, kind, blames, connection, text, frame, rule)
+STAG_MEMBERS(cli::Wrong, rank, kind, blames, connection, text, frame, rule, known, lost_ns, count, connection_count,
+             worst, status)
 STAG_MEMBERS(cli::ReportPart, name, opened, any, row, dropped, wrong, wrong_left_out, connections, latency, transport,
              limits, credits, latency_picture, transport_picture, credits_picture)
 

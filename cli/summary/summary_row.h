@@ -20,6 +20,11 @@ struct WrongRow {
   std::optional<uint32_t> connection;
   std::string_view text;
   std::optional<uint64_t> frame;
+  Harm harm = Harm::kNote;
+  std::optional<results::Duration> lost;
+  uint64_t connection_count = 0;
+  std::vector<uint32_t> worst;
+  std::string next;
 };
 
 // What failed in NFS.
@@ -67,6 +72,16 @@ struct Record<cli::WrongRow> : Part<cli::WrongRow> {
       Member<&Row::connection>("connection", "The connection, or the first; null: it is about the capture."),
       Member<&Row::text>("text", "A sentence."),
       Member<&Row::frame>("frame", "A frame to look at; null: there is none."),
+      Member<&Row::harm>(
+          "harm",
+          "What it costs, and the order: data: bytes are wrong, or state of the client is gone. connection: one was "
+          "lost, or not had. time: RPCs waited. refused: RPCs were, or were put off. conformance: the specification "
+          "is broken. capture: the capture lacks something. note. known: a deviation that is known to do no harm "
+          "between these two."),
+      Member<&Row::lost>("lost_us", "Time that was lost by it; null: not known."),
+      Member<&Row::connection_count>("connection_count", "Connections with this trouble."),
+      Member<&Row::worst>("worst", "The worst of them, three at most, where there are several."),
+      Member<&Row::next>("next", "A command to look closer; FILE stands for the capture."),
   };
 };
 template <>

@@ -4,6 +4,8 @@
 #include "cli/summary/summary_text.h"
 
 #include <algorithm>
+#include <numeric>
+#include <unordered_map>
 
 #include "cli/analysis/link_report.h"
 #include "cli/summary/summary_row.h"
@@ -24,7 +26,25 @@ constexpr size_t kProcedures = 6;
 
 class Page {
  public:
-  explicit Page(const FileSummary& summary) : summary_(summary), listed_(summary.connections()) {}
+  explicit Page(const FileSummary& summary) : summary_(summary), listed_(summary.connections()) {
+    // Connections with trouble come first, in its order.
+    std::unordered_map<fabric::ConnectionId, size_t> places;
+    for (size_t i = 0; i < summary.wrong().size(); ++i) {
+      const Wrong& wrong = summary.wrong()[i];
+      if (wrong.known) continue;
+      places.emplace(wrong.connection, i);
+      for (const fabric::ConnectionId id : wrong.worst) places.emplace(id, i);
+    }
+    const auto place = [&](size_t i) {
+      const auto found = places.find(listed_[i].connection.info.id);
+      return found == places.end() ? places.size() + summary.wrong().size() : found->second;
+    };
+    worst_.resize(listed_.size());
+    std::iota(worst_.begin(), worst_.end(), size_t{0});
+    if (listed_.size() <= kLines) return;
+    std::ranges::stable_sort(worst_, {}, place);
+    worst_.resize(kLines);
+  }
 
   void PutPage(std::string& out, const Style& style) const {
     Put(out, "{}{}{}: {}, {}, {}", style.bold, Printable(summary_.name()), style.reset,
@@ -63,15 +83,21 @@ class Page {
       Put(out, "  There is no RPC-over-RDMA in the capture: nothing was judged.\n");
     } else if (summary_.wrong().empty()) {
       Put(out, "  {}Nothing that the capture shows.{}\n", style.green, style.reset);
+    } else if (summary_.wrong().front().known) {
+      Put(out, "  {}Nothing that does harm.{}\n", style.green, style.reset);
     }
     for (size_t i = 0; i < std::min(summary_.wrong().size(), kLines); ++i) {
       const Wrong& wrong = summary_.wrong()[i];
-      const std::string_view color = wrong.rank == Wrong::Rank::kError     ? style.red
+      const std::string_view color = wrong.known                           ? style.dim
+                                     : wrong.rank == Wrong::Rank::kError   ? style.red
                                      : wrong.rank == Wrong::Rank::kTrouble ? style.yellow
                                                                            : style.cyan;
-      Put(out, "  {}{:<8}{}{}", color, RankName(wrong.rank), style.reset, wrong.text);
+      Put(out, "  {}{:<8}{}{}", color, wrong.known ? std::string_view("known") : RankName(wrong.rank), style.reset,
+          wrong.text);
       if (wrong.frame != 0) Put(out, " {}Frame {}.{}", style.dim, wrong.frame, style.reset);
       Put(out, "\n");
+      if (!wrong.known)
+        Put(out, "          {}{}{}\n", style.dim, Printable(NextStep(wrong, summary_.name())), style.reset);
     }
     if (const uint64_t all = summary_.wrong().size() + summary_.wrong_left_out(); all > kLines)
       Put(out, "  {}... and {} more{}\n", style.dim, all - kLines, style.reset);
@@ -83,7 +109,7 @@ class Page {
     if (listed_.empty()) return;
     Put(out, "\n");
     Heading(out, heading, style);
-    for (size_t i = 0; i < std::min(listed_.size(), kLines); ++i) {
+    for (const size_t i : worst_) {
       Put(out, "  {:<3} ", listed_[i].connection.info.id);
       put(i);
       Put(out, "\n");
@@ -209,6 +235,7 @@ class Page {
 
   const FileSummary& summary_;
   const std::deque<SummarizedConnection>& listed_;
+  std::vector<size_t> worst_;  // of listed_: those that are shown
 };
 
 }  // namespace
@@ -230,7 +257,10 @@ FileSummaryRow::FileSummaryRow(const FileSummary& summary)
   if (HasLinkReport(summary.outcome().decoder)) link = analysis::LinkCounts(summary.outcome().decoder);
   for (const Wrong& one : summary.wrong())
     wrong.push_back({RankName(one.rank), one.rule ? fmt::format("rule:{}", one.rule->id) : one.kind, one.blames,
-                     results::NotZero(one.connection), one.text, results::NotZero(one.frame)});
+                     results::NotZero(one.connection), one.text, results::NotZero(one.frame), HarmOf(one),
+                     one.lost_ns > 0 ? std::optional(results::Duration{one.lost_ns}) : std::nullopt,
+                     one.connection_count > 0 ? one.connection_count : uint64_t{one.connection != 0}, one.worst,
+                     NextStep(one, "FILE")});
   if (summary.wrong_left_out() > 0) wrong_left_out = summary.wrong_left_out();
 }
 

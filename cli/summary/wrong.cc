@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/summary/wrong.h"
 
+#include <algorithm>
 #include <bit>
 #include <iterator>
+#include <span>
+#include <tuple>
+#include <utility>
 
 #include "analysis/connection_row.h"
 #include "cli/transport/transport_report.h"
@@ -34,12 +38,150 @@ Wrong WhatBroke(const BrokenRule& b) {
   wrong.connection = b.connection;
   wrong.frame = b.first_frame;
   wrong.rule = b.rule;
+  wrong.known = b.known;
+  wrong.count = b.count();
   wrong.text = fmt::format("{} by the {}: {}", b.rule->id, b.by_client ? "client" : "server", b.message);
   const uint64_t as_bad = b.counts[static_cast<size_t>(b.severity)];
   if (as_bad > 1) wrong.text += fmt::format(", the first of {}", as_bad);
   if (b.count() > as_bad) wrong.text += fmt::format(", and {} less severe", b.count() - as_bad);
   wrong.text += '.';
+  if (b.known) Put(wrong.text, " It does no harm here: {}", b.rule->known);
   return wrong;
+}
+
+Harm HarmOf(const Wrong& wrong) {
+  using Rank = Wrong::Rank;
+  if (wrong.known) return Harm::kKnown;
+  if (wrong.rank == Rank::kNote) return Harm::kNote;
+  if (wrong.rule) return wrong.rule->data.empty() ? Harm::kConformance : Harm::kData;
+  struct Entry {
+    std::string_view kind;
+    Harm harm;
+  };
+  constexpr Entry kHarms[] = {
+      {"changed", Harm::kData},
+      {"state", Harm::kData},
+      {"reset", Harm::kConnection},
+      {"refused", Harm::kConnection},
+      {"unanswered", Harm::kConnection},
+      {"nfs_error", Harm::kRefused},
+      {"put_off", Harm::kRefused},
+      {"backchannel", Harm::kRefused},
+      {"callback", Harm::kRefused},
+      {"capture_loss", Harm::kCapture},
+      {"capture_sample", Harm::kCapture},
+      {"one_direction", Harm::kCapture},
+      {"nothing_captured", Harm::kCapture},
+      {"cut", Harm::kCapture},
+      {"disorder", Harm::kCapture},
+      {"captured_twice", Harm::kCapture},
+  };
+  const auto* const found = std::ranges::find(kHarms, std::string_view(wrong.kind), &Entry::kind);
+  return found == std::end(kHarms) ? Harm::kTime : found->harm;
+}
+
+namespace {
+
+constexpr size_t kWorst = 3;
+
+// `same`: one kind of trouble of several connections, the worst first.
+Wrong Together(std::span<Wrong> same) {
+  Wrong all = std::move(same.front());
+  std::string numbers;
+  for (const Wrong& one : same) {
+    if (all.worst.size() < kWorst) {
+      all.worst.push_back(one.connection);
+      Put(numbers, "{}{}", numbers.empty() ? "" : ", ", one.connection);
+    }
+    if (&one == &same.front()) continue;
+    all.lost_ns += std::min(one.lost_ns, INT64_MAX - all.lost_ns);
+    all.count += one.count;
+  }
+  all.connection_count = same.size();
+  std::string text = fmt::format("{} connections, the worst {}", same.size(), numbers);
+  if (all.lost_ns > 0) {
+    text += ", for ";
+    PutDuration(text, all.lost_ns);
+    text += " together";
+  }
+  all.text = text + ". " + all.text;
+  return all;
+}
+
+bool IsWorse(const Wrong& a, const Wrong& b) {
+  const auto key = [](const Wrong& wrong) {
+    return std::tuple(HarmOf(wrong), wrong.rank, -wrong.lost_ns, ~wrong.count);
+  };
+  return key(a) < key(b);
+}
+
+}  // namespace
+
+void PutInOrder(std::vector<Wrong>& all) {
+  std::ranges::stable_sort(all, IsWorse);
+  std::vector<Wrong> ordered;
+  std::vector<Wrong> same;
+  for (size_t i = 0; i < all.size(); ++i) {
+    Wrong& first = all[i];
+    if (first.text.empty()) continue;  // it went with another
+    same.clear();
+    const auto alike = [&](const Wrong& other) {
+      return !first.rule && !other.rule && other.connection != 0 && other.connection != first.connection &&
+             !other.text.empty() && other.kind == first.kind && other.blames == first.blames &&
+             HarmOf(other) == HarmOf(first) && other.status == first.status && other.connection_count == 0;
+    };
+    const bool of_one = first.connection != 0 && first.connection_count == 0;
+    if (of_one && std::any_of(all.begin() + static_cast<ptrdiff_t>(i) + 1, all.end(), alike)) {
+      for (size_t j = i + 1; j < all.size(); ++j) {
+        if (!alike(all[j]) || std::ranges::count(same, all[j].connection, &Wrong::connection) > 0) continue;
+        same.push_back(std::move(all[j]));
+        all[j].text.clear();
+      }
+      same.insert(same.begin(), std::move(first));
+      ordered.push_back(Together(same));
+    } else {
+      ordered.push_back(std::move(first));
+    }
+  }
+  std::ranges::stable_sort(ordered, IsWorse);
+  all = std::move(ordered);
+}
+
+std::string NextStep(const Wrong& wrong, std::string_view file) {
+  const bool plain = file.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_-+:,@") ==
+                         std::string_view::npos &&
+                     !file.starts_with('-');
+  std::string name;
+  if (plain) {
+    name = file;
+  } else {
+    name = file.starts_with('-') ? "./'" : "'";
+    for (const char c : file) name += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    name += '\'';
+  }
+  std::string of;
+  for (const fabric::ConnectionId id : wrong.worst) Put(of, "{}{}", of.empty() ? "" : ",", id);
+  if (of.empty() && wrong.connection != 0) of = std::to_string(wrong.connection);
+  if (!of.empty()) of = " --connection " + of;
+  if (wrong.rule) return fmt::format("stag check --select {}{} {}", wrong.rule->id, of, name);
+  const std::string_view kind = wrong.kind;
+  const auto is = [kind](std::initializer_list<std::string_view> kinds) {
+    return std::ranges::find(kinds, kind) != kinds.end();
+  };
+  if (kind == "unanswered" || kind == "waiting") return fmt::format("stag transactions --status none{} {}", of, name);
+  if (kind == "nfs_error") return fmt::format("stag transactions --status {} {}", wrong.status, name);
+  if (kind == "put_off")
+    return fmt::format("stag transactions --status NFS4ERR_DELAY,NFS4ERR_GRACE,NFS3ERR_JUKEBOX{} {}", of, name);
+  if (kind == "credits") return fmt::format("stag credits{} {}", of, name);
+  if (kind == "slow") return fmt::format("stag limits{} {}", of, name);
+  if (kind == "disorder") return fmt::format("reordercap {} ordered.pcapng", name);
+  if (kind == "captured_twice") return fmt::format("stag summary --copies keep {}", name);
+  if (is({"one_direction", "capture_sample", "nothing_captured", "cut"})) return "stag capture --help";
+  if (is({"refused", "reset", "foreign"}) && of.empty()) return fmt::format("stag connections {}", name);
+  if (is({"refused", "reset", "foreign"})) return fmt::format("stag connections{} {}", of, name);
+  if (is({"state", "backchannel", "callback"}) && wrong.frame != 0)
+    return fmt::format("stag slice --around {} -w slice.pcapng {}", wrong.frame, name);
+  return fmt::format("stag transport{} {}", of, name);
 }
 
 Wrong WhatIsUnclear(uint64_t copies, uint64_t first_frame) {
@@ -105,21 +247,24 @@ class Troubles {
     if (one_.limits) FindLimits(*one_.limits);
     if (one_.health)
       for (TransportTrouble& trouble : TransportTroubles(c_, *one_.health))
-        Add(trouble.kind, trouble.blames, std::move(trouble.text), trouble.frame);
+        Add(trouble.kind, trouble.blames, std::move(trouble.text), trouble.frame, Wrong::Rank::kTrouble,
+            trouble.lost_ns);
     FindMissedAnswers();
     return std::move(all_);
   }
 
  private:
   void Add(std::string_view kind, std::optional<Blame> blames, std::string text, uint64_t frame,
-           Wrong::Rank rank = Wrong::Rank::kTrouble) {
+           Wrong::Rank rank = Wrong::Rank::kTrouble, int64_t lost_ns = 0) {
     all_.push_back({.rank = rank,
                     .kind = std::string(kind),
                     .blames = blames,
                     .connection = c_.info.id,
                     .text = fmt::format("Connection {}: {}", c_.info.id, text),
-                    .frame = frame});
+                    .frame = frame,
+                    .lost_ns = lost_ns});
   }
+  int64_t TimeOf(session::Limit limit) const { return one_.limits ? one_.limits->ns[static_cast<size_t>(limit)] : 0; }
 
   bool lost_nothing() const {
     return c_.setup_seen &&
@@ -161,7 +306,7 @@ class Troubles {
       Add("unanswered", lost_nothing() ? std::optional(Blame::kServer) : std::nullopt,
           fmt::format("{} without an answer when it ended, the first {}.", Count(none.count, "RPC"),
                       none.first_subject),
-          none.first_frame);
+          none.first_frame, Wrong::Rank::kTrouble, none.longest_ns);
     const auto& pending = one_.UnansweredOf(session::Answer::kPending);
     if (pending.count == 0) return;
     const int64_t answered = one_.limits ? one_.limits->longest_answer_ns : 0;
@@ -171,7 +316,7 @@ class Troubles {
                     pending.first_subject, DurationText(pending.longest_ns));
     if (late) text += fmt::format(": longer than any that was answered, {}", DurationText(answered));
     Add("waiting", late ? std::optional(Blame::kServer) : std::nullopt, text + '.', pending.first_frame,
-        late ? Wrong::Rank::kTrouble : Wrong::Rank::kNote);
+        late ? Wrong::Rank::kTrouble : Wrong::Rank::kNote, pending.longest_ns);
   }
 
   // The same of the Calls of the server.
@@ -237,10 +382,11 @@ class Troubles {
       Add("credits", std::nullopt,
           fmt::format("all credits are used {:.0f} % of its time; stag limits says what to do.",
                       limits.percent(session::Limit::kCreditLimited)),
-          0);
+          0, Wrong::Rank::kTrouble, TimeOf(session::Limit::kCreditLimited));
     if (limits.quarter_pauses > 0)
       Add("slow", Blame::kClient,
-          fmt::format("{} of about 250 ms with all credits used.", Count(limits.quarter_pauses, "pause")), 0);
+          fmt::format("{} of about 250 ms with all credits used.", Count(limits.quarter_pauses, "pause")), 0,
+          Wrong::Rank::kTrouble, static_cast<int64_t>(limits.quarter_pauses) * 250'000'000);
     if (limits.put_off > 0)
       Add("put_off", Blame::kServer,
           fmt::format("the server put off {} (NFS4ERR_DELAY, NFS4ERR_GRACE, NFS3ERR_JUKEBOX).",
@@ -288,7 +434,9 @@ std::optional<Wrong> WhatFailed(const analysis::NfsErrors::Kind& kind) {
       .connection = kind.connection,
       .text = fmt::format("{}: {} of {} with {} ({} %): {}.", kind.operation, kind.count, Count(kind.of, "result"),
                           kind.status, percent < 1 ? "under 1" : fmt::format("{:.0f}", percent), kind.meaning),
-      .frame = kind.first.number};
+      .frame = kind.first.number,
+      .count = kind.count,
+      .status = std::string(kind.status)};
 }
 
 Wrong WhatIsOpen(const session::Promises::Open& open, const FrameRef& end, bool broken) {

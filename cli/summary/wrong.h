@@ -22,11 +22,12 @@
 
 namespace stag::cli {
 
-// All findings of a rule by one side. The first is that of the highest severity.
+// All findings of a rule by one side, of deviations that are known to do no harm apart. The first is that of the
+// highest severity.
 struct BrokenRule {
   const conformance::RuleInfo* rule = nullptr;
   conformance::Severity severity = conformance::Severity::kNote;
-  bool by_client = false;
+  bool by_client = false, known = false;
   fabric::ConnectionId connection = 0;  // of the first
   std::array<uint64_t, 3> counts{};     // by severity
   uint64_t first_frame = 0;
@@ -55,6 +56,18 @@ struct SummarizedConnection {
   }
 };
 
+// What it costs, the worst first: the order of what is wrong.
+enum class Harm : uint8_t {
+  kData,         // bytes are wrong, or what the server kept for the client is gone
+  kConnection,   // a connection was lost or not had, and RPCs with it
+  kTime,         // RPCs waited
+  kRefused,      // RPCs were refused, or put off
+  kConformance,  // the specification is broken: an error or a warning
+  kCapture,      // the capture lacks something
+  kNote,
+  kKnown,  // a deviation that is known to do no harm
+};
+
 // A sentence, how bad it is (findings: their severity; trouble of connections in between), whose doing it is, and a
 // frame to look at. Kinds are words of docs/records.md.
 struct Wrong {
@@ -65,7 +78,19 @@ struct Wrong {
   std::string text;
   uint64_t frame = 0;                           // 0: none
   const conformance::RuleInfo* rule = nullptr;  // of findings: the text begins with its id
+  bool known = false;                           // Finding::known
+  int64_t lost_ns = 0;                          // that RPCs waited for it, as far as is known
+  uint64_t count = 0;                           // of what is counted; 0: it is not
+  // Of the same trouble on several connections: how many, and the worst three, of which the first is `connection`.
+  uint64_t connection_count = 0;
+  std::vector<fabric::ConnectionId> worst = {};
+  std::string status = {};  // of NFS, that the RPCs ended with
 };
+Harm HarmOf(const Wrong& wrong);
+// The worst first. The same trouble on several connections becomes one.
+void PutInOrder(std::vector<Wrong>& all);
+// A command to look closer, for a shell. `file`: the capture's name.
+std::string NextStep(const Wrong& wrong, std::string_view file);
 std::string_view RankName(Wrong::Rank rank);  // "error", "trouble", "warning", "note"
 
 Wrong WhatBroke(const BrokenRule& broken);
@@ -81,3 +106,13 @@ Wrong WhatIsOpen(const session::Promises::Open& open, const FrameRef& end, bool 
 Wrong WhatWasRefused(const fabric::Aside& aside);
 
 }  // namespace stag::cli
+
+namespace stag {
+
+template <>
+struct EnumNames<cli::Harm> {
+  static constexpr std::array<std::string_view, 8> kNames{"data",        "connection", "time", "refused",
+                                                          "conformance", "capture",    "note", "known"};
+};
+
+}  // namespace stag

@@ -37,6 +37,7 @@ struct TransportTrouble {
   std::optional<analysis::Blame> blames;
   std::string text;
   uint64_t frame = 0;
+  int64_t lost_ns = 0;  // that somebody waited, where the counters tell
 };
 std::vector<TransportTrouble> TransportTroubles(const session::Connection& connection, const transport::Health& health);
 

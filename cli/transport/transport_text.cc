@@ -204,15 +204,16 @@ std::vector<TransportTrouble> TransportTroubles(const Connection& c, const Healt
       if (const uint64_t at = health.FirstOf(side, kind); at != 0 && (frame == 0 || at < frame)) frame = at;
     return frame;
   };
-  const auto add = [&out](std::string_view kind, std::optional<Blame> blames, std::string text, uint64_t frame) {
-    out.push_back({kind, blames, std::move(text), frame});
+  const auto add = [&out](std::string_view kind, std::optional<Blame> blames, std::string text, uint64_t frame,
+                          int64_t lost_ns = 0) {
+    out.push_back({kind, blames, std::move(text), frame, lost_ns});
   };
   for_each([&](Side side, const Counters& n, std::string_view who, std::string_view peer) {
     if (n.rnr_stall_ns > 0)
       add("rnr", analysis::BlameOf(c, transport::Other(side)),
           fmt::format("the {} waited {} because the {} had no receive ready: it posts too few, or too late.", who,
                       Duration(n.rnr_stall_ns), peer),
-          first(side, {Kind::kRnrEnd}));
+          first(side, {Kind::kRnrEnd}), n.rnr_stall_ns);
   });
   for_each([&](Side side, const Counters& n, std::string_view who, std::string_view peer) {
     const uint64_t requests = n.retransmitted - n.after_rnr;
@@ -228,15 +229,18 @@ std::vector<TransportTrouble> TransportTroubles(const Connection& c, const Healt
       text += fmt::format("{} for nothing: the {} had {}", needed > 0 ? "; " + Count(spurious, packet) : std::string(),
                           peer, spurious == 1 ? "it" : "them");
     text += ".";
-    int64_t longest = 0;
-    for (const Episode& e : health.episodes)
-      if (e.side == side && (e.kind == Episode::Kind::kTimeout || e.kind == Episode::Kind::kSegments))
-        longest = std::max(longest, e.cost_ns());
+    int64_t longest = 0, all = 0;
+    for (const Episode& e : health.episodes) {
+      using enum Episode::Kind;
+      if (e.side != side || e.kind == kRnr || e.kind == kZeroWindow) continue;
+      all += std::min(e.cost_ns(), INT64_MAX - all);
+      if (e.kind == kTimeout || e.kind == kSegments) longest = std::max(longest, e.cost_ns());
+    }
     if (longest >= kLongSilence) text += fmt::format(" It waited up to {} before it did.", Duration(longest));
     // A receiver that says so missed a packet; else nothing tells a lost one from a lost acknowledgement.
     const bool missed = needed > 0 && health.sent[transport::Other(side)].nak_sequence > 0;
     add("retransmission", missed ? std::optional(Blame::kNetwork) : std::nullopt, std::move(text),
-        first(side, {Kind::kRetransmission, Kind::kRepeatedResponse}));
+        first(side, {Kind::kRetransmission, Kind::kRepeatedResponse}), all);
   });
   for_each([&](Side side, const Counters& n, std::string_view who, std::string_view peer) {
     if (n.zero_windows > 0)

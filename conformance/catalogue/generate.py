@@ -14,7 +14,7 @@ import yaml
 PROFILES = {"rfc8166": "kRfc8166", "rfc5666bis": "kRfc5666bis", "rfc5666": "kRfc5666"}
 HOLDS = {None: "kNothing", "answer": "kAnswer", "done": "kDone"}
 SEVERITIES = {"note": "kNote", "warning": "kWarning", "error": "kError"}
-ADVICE = ("why", "do", "bytes")
+ADVICE = ("why", "do", "bytes", "data", "known")
 # Says no more than the list of what is needed.
 STOCK_REASON = "decidable from the captured bytes listed under needs"
 # The one in C takes a tenth of the time; not every PyYAML has it.
@@ -77,6 +77,7 @@ def entry_of(rule, advice):
              None if seen["why"] == STOCK_REASON else seen["why"], "; ".join(rule["needs"]), check, exceptions,
              rule.get("differs_between_docs")]
     fields += [literal(text) for text in texts]
+    fields += [literal(advice.get("data")), literal(advice.get("known"))]
     exceptions = name("kExceptions", rule) if "in_force" in rule else "{}"
     fields += [name("kSources", rule), name("kTraps", rule), exceptions, "HeldUntil::" + HOLDS[rule.get("held_until")]]
     return "    {" + ",\n     ".join(fields) + "},"

@@ -57,6 +57,8 @@ struct RuleInfo {
   std::string_view check;           // what is looked at
   std::string_view exceptions;      // what is not flagged
   std::string_view differs;         // between the documents; may be missing
+  std::string_view data;            // how data become wrong by it; missing: they do not by it alone
+  std::string_view known;           // between which implementations it does no harm; may be missing
   std::span<const Source> sources;
   std::span<const std::string_view> traps;  // captures that need care: a sentence each
   std::span<const ProfileException> profile_exceptions;

@@ -47,6 +47,7 @@ struct Violation {
   // What would have proven it, a clause: nothing that may yet come does. It is presumed at once.
   std::string unseen = {};
   std::optional<Address> once_for = {};  // Finding::once_for
+  bool known = false;                    // Finding::known
 };
 
 // What every check sees; the contexts below add the event.

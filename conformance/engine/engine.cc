@@ -340,6 +340,7 @@ Finding Engine::Impl::MakeFinding(const Context& context, Staged& one) const {
   finding.actual = std::move(violation.actual);
   finding.see_also = std::move(one.see_also);
   finding.once_for = violation.once_for;
+  finding.known = violation.known;
 
   const auto& [message, transaction, event] = context.about;
   session::Side from = 0;

@@ -46,6 +46,7 @@ struct Finding {
   // The rule is found once for this host, whichever connections show it. One engine keeps that; who merges what several
   // found goes by it.
   std::optional<Address> once_for;
+  bool known = false;  // it is the deviation that RuleInfo::known tells of
 };
 
 // What a finding says to people: its message and, where it is presumed, what could not be seen.

@@ -31,6 +31,7 @@ FindingRow::FindingRow(const Finding& finding, std::string_view of_file)
       actual(NotEmpty(finding.actual)) {
   if (finding.xid) xid = results::Xid{*finding.xid};
   if (finding.call_number != 0) analysis::PutTransactionId(transaction.emplace(), connection, finding.call_number);
+  if (finding.known) known = finding.rule->known;
   if (const auto& p = finding.procedure) rpc = ProcedureRow{p->program, p->version, p->procedure, ProcedureText(*p)};
 }
 

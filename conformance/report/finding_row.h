@@ -43,6 +43,7 @@ struct FindingRow {
   std::string_view profile;
   std::optional<std::string_view> expected, actual;
   std::optional<ProcedureRow> rpc;
+  results::Omittable<std::string_view> known;
 };
 
 struct SeverityCounts {
@@ -135,6 +136,7 @@ struct Record<conformance::FindingRow> : Of<conformance::FindingRow> {
       Member<&Row::expected>("expected", "The value that the rule asks for, in words."),
       Member<&Row::actual>("actual", "The value that was seen, in words."),
       Member<&Row::rpc>("rpc", "Procedure of the RPC; null: not known."),
+      Member<&Row::known>("known", "Why the deviation does no harm between these two; there where that is known."),
   };
 };
 

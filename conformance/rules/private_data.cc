@@ -95,6 +95,8 @@ Outcome InvalidationIsAgreed(AnswerContext& c) {
   Violation violation{.message = "A Reply is a Send with Invalidate, which the peers did not agree on",
                       .expected = "a plain Send: not both sides set R in their private data",
                       .actual = Text("Send with Invalidate of handle ", Hex{*m.invalidated})};
+  const SetupData& requester = c.connection.setup[1 - m.from];
+  violation.known = requester.known() && requester.remote_invalidation();
   for (const SetupData& setup : c.connection.setup)
     if (setup.known() && !setup.remote_invalidation()) violation.frames.push_back(setup.frame.number);
   return c.Fail(std::move(violation));

@@ -72,7 +72,8 @@ class Text(Base):
             for item, wrong in zip(items, told["wrong"]):
                 words = "".join(Page(f"<p>{item}</p>").text)
                 where = f"frame {wrong['frame']}" if wrong["frame"] else ""
-                self.assertEqual(words, wrong["severity"] + wrong["text"] + where, path)
+                badge = "known" if wrong["harm"] == "known" else wrong["severity"]
+                self.assertEqual(words, badge + wrong["text"] + wrong["next"].replace("FILE", path) + where, path)
             if not items:
                 self.assertIn("Nothing that the capture shows." if told["connections"] else
                               "There is no RPC-over-RDMA in the capture: nothing was judged.", part)

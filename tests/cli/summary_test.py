@@ -3,13 +3,19 @@
 
 summary_test.py STAG    (runs as a unittest program)
 """
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
 import unittest
 
-from report_runs import Base, CASES, REAL, ROOT, lines, stag
+from report_runs import Base, CASES, REAL, ROOT, STAG, lines, stag
 
 RNR = str(ROOT / "pcaps" / "cases" / "034-rnr-at-client-roce.pcap")
 LOSS = str(ROOT / "pcaps" / "real" / "rxe-loss-nfs3.pcap.zst")
 REJECT = str(ROOT / "pcaps" / "real" / "rxe-reject.pcap")
+HARM = ("data", "connection", "time", "refused", "conformance", "capture", "note", "known")
 
 
 def summary(*arguments):
@@ -30,14 +36,52 @@ class Summary(Base):
             for severity in ("error", "warning", "note"):
                 rules = [wrong for wrong in line["wrong"] if wrong["severity"] == severity]
                 self.assertEqual(rules != [], line["findings"][severity] > 0, (path, severity))
-            order = [("error", "trouble", "warning", "note").index(wrong["severity"]) for wrong in line["wrong"]]
+            order = [(HARM.index(wrong["harm"]), -(wrong["lost_us"] or 0) if wrong["harm"] == "time" else 0) for wrong in line["wrong"]]
             self.assertEqual(order, sorted(order), path)
+
+    def test_what_is_known_to_do_no_harm_comes_last(self):
+        for capture, findings in (("rxe-nfs4.1.pcap.zst", 24), ("rxe-nfs3.pcap.zst", 5)):
+            path = str(ROOT / "pcaps" / "real" / capture)
+            (known,) = summary(path)["wrong"]
+            self.assertEqual((known["harm"], known["severity"], known["kind"], known["lost_us"]), ("known", "error", "rule:PVT-006", None))
+            text = stag("summary", path).stdout.decode()
+            self.assertRegex(text, rf"What is wrong\n  Nothing that does harm\.\n  known   PVT-006 by the server: .*, the first of {findings}\. "
+                                   "It does no harm here: The Linux server ")
+            told = [one for one in lines(stag("check", "--fail-on", "never", "--format", "jsonl", path)) if one["type"] == "finding"]
+            self.assertEqual([one["rule"] for one in told if "known" in one], ["PVT-006"] * findings)
+
+    def test_the_same_trouble_of_several_connections_is_one(self):
+        (refused,) = [wrong for wrong in summary(REJECT)["wrong"] if wrong["kind"] == "refused"]
+        connections = lines(stag("connections", "--format", "jsonl", REJECT))
+        self.assertEqual(refused["connection_count"], len(connections))
+        self.assertEqual(refused["worst"], [one["connection"] for one in connections][:3])
+        self.assertEqual(refused["connection"], refused["worst"][0])
+
+    def test_what_to_do_next_can_be_pasted(self):
+        done = set()
+        with tempfile.TemporaryDirectory() as home:
+            for path in map(str, CASES + REAL):
+                for wrong in summary(path)["wrong"]:
+                    if wrong["kind"] in done:
+                        continue
+                    done.add(wrong["kind"])
+                    program, *arguments = [path if word == "FILE" else word for word in shlex.split(wrong["next"])]
+                    self.assertEqual(program, "stag")
+                    ran = subprocess.run([STAG, *arguments], cwd=home, capture_output=True)
+                    self.assertIn(ran.returncode, (0, 1), (wrong["next"], ran.stderr))
+                    self.assertNotEqual(ran.stdout + ran.stderr, b"", wrong["next"])
+            name = os.path.join(home, "it's a capture.pcap.zst")
+            shutil.copy(LOSS, name)
+            text = stag("summary", name).stdout.decode()
+            for wrong in summary(name)["wrong"]:
+                self.assertIn("\n          " + wrong["next"].replace("FILE", shlex.quote(name).replace("'\"'\"'", "'\\''")) + "\n", text)
 
     def test_members(self):
         self.assertEqual(list(summary(LOSS)), ["type", "file", "frames", "connections", "transactions", "judged", "wrong", "nfs_errors",
                                                "findings"])
         for wrong in summary(LOSS)["wrong"]:
-            self.assertEqual(list(wrong), ["severity", "kind", "blames", "connection", "text", "frame"])
+            self.assertEqual(list(wrong), ["severity", "kind", "blames", "connection", "text", "frame", "harm", "lost_us",
+                                           "connection_count", "worst", "next"])
         two = lines(stag("summary", "--format", "jsonl", RNR, LOSS))
         self.assertEqual([line["file"] for line in two], [RNR, LOSS])
 
@@ -50,8 +94,8 @@ class Summary(Base):
         self.assertIn(("Connection 1: the client sent 2 packets again for nothing: the server had them. It waited up to 2.34s "
                        "before it did.", 1018), self.wrong(LOSS))
         rejected = self.wrong(REJECT)
-        self.assertEqual(rejected[0][0], "Connection 1: the server rejected it, reason 8 (Invalid service ID: nobody listens on port 20050).")
-        self.assertEqual(len(rejected), len(lines(stag("connections", "--format", "jsonl", REJECT))))
+        self.assertEqual(rejected[0][0], "2 connections, the worst 1, 2. Connection 1: the server rejected it, reason 8 (Invalid service "
+                                         "ID: nobody listens on port 20050).")
 
     def test_findings_of_a_rule_by_severity(self):
         for path in map(str, CASES):
@@ -62,7 +106,8 @@ class Summary(Base):
             for wrong in summary(path)["wrong"]:
                 if not wrong["kind"].startswith("rule:"):
                     continue
-                of = found[wrong["kind"][5:], "c2s" if wrong["blames"] == "client" else "s2c"]
+                of = [one for one in found[wrong["kind"][5:], "c2s" if wrong["blames"] == "client" else "s2c"]
+                      if ("known" in one) == (wrong["harm"] == "known")]
                 worst = [one for one in of if one["severity"] == wrong["severity"]]
                 self.assertEqual(wrong["frame"], worst[0]["frame"], path)
                 self.assertIn(worst[0]["message"].rstrip("."), wrong["text"], path)
