@@ -26,14 +26,17 @@ struct CheckArguments : CommonOptions {
   conformance::EngineOptions engine;
   std::optional<Severity> fail_on = Severity::kError;  // nullopt: never
   bool fail_on_nothing = false;                        // where nothing was judged
+  bool statistics = false;                             // of rules, in text
   AcceptanceOptions accept;
 };
 
 std::unique_ptr<conformance::Reporter> MakeReporter(const CheckArguments& options, Output& output) {
   switch (options.format) {
     case Format::kText:
-    case Format::kJsonl:
-    case Format::kTable: break;
+    case Format::kTable:
+      return conformance::MakeTextReporter(WriteTo(output), !output.style().reset.empty(), options.quiet,
+                                           options.statistics);
+    case Format::kJsonl: break;
     case Format::kCsv: return conformance::MakeCsvReporter(WriteTo(output));
     case Format::kJson: return conformance::MakeJsonReporter(WriteTo(output), STAG_VERSION);
     case Format::kSarif: return conformance::MakeSarifReporter(WriteTo(output), STAG_VERSION);
@@ -141,6 +144,8 @@ void AddCheck(CLI::App& app, Run& run) {
       "Findings from this severity on make the exit status 1 (default: error); with nothing-judged, so does a capture "
       "without RPC-over-RDMA")
       ->delimiter(',');
+  command->add_flag("--statistics", options->statistics,
+                    "With text, also which rules this traffic exercised, how often, and which it did not");
   Reads(command->add_option("--suppress", options->accept.suppress,
                             "Accept findings that a hand-written file lists, with reasons (see below)"))
       ->allow_extra_args(false)

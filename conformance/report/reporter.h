@@ -91,9 +91,10 @@ class Reporter : public FindingSink {
 };
 
 // Compiler style: `FILE:FRAME: SEVERITY RULE: MESSAGE` and indented lines of evidence. Repeats of a rule on a
-// connection are one entry with a count; entries come with EndFile, in order of their first frame. The summary is left
-// out when `quiet`, or when no file could be opened.
-std::unique_ptr<Reporter> MakeTextReporter(Write write, bool color, bool quiet);
+// connection are one entry with a count; entries come with EndFile, the worst first, and in order of their first frame.
+// The summary is left out when `quiet`, or when no file could be opened; `statistics`: it has what rules were
+// exercised.
+std::unique_ptr<Reporter> MakeTextReporter(Write write, bool color, bool quiet, bool statistics = false);
 
 // One object a line for each finding, as it comes, and a summary object unless no file could be opened.
 std::unique_ptr<Reporter> MakeJsonlReporter(Write write);

@@ -62,12 +62,21 @@ struct Entry {
   uint64_t last_frame = 0;
 };
 
+// The worst first: data that become wrong, then by severity; what is known to do no harm.
+int HarmOf(const Finding& finding) {
+  if (finding.known) return 4;
+  if (!finding.rule->data.empty() && finding.severity != Severity::kNote) return 0;
+  return 3 - static_cast<int>(finding.severity);
+}
+
 class TextReporter final : public Reporter {
  public:
-  TextReporter(Write write, bool color, bool quiet) : Reporter(std::move(write)), color_(color), quiet_(quiet) {}
+  TextReporter(Write write, bool color, bool quiet, bool statistics)
+      : Reporter(std::move(write)), color_(color), quiet_(quiet), statistics_(statistics) {}
 
   void EndFile(const Summary& summary, std::string_view trouble) override {
     Reporter::EndFile(summary, trouble);
+    std::ranges::stable_sort(entries_, {}, [](const Entry& entry) { return HarmOf(entry.finding); });
     for (const Entry& entry : entries_) Print(entry);
     entries_.clear();
     index_.clear();
@@ -76,11 +85,7 @@ class TextReporter final : public Reporter {
   void Finish(const Suppressed& suppressed) override {
     if (quiet_ || total().files == 0) return;
     const Summary& s = total();
-    std::string out = Text(Count(count(Severity::kError), "error"), ", ", Count(count(Severity::kWarning), "warning"),
-                           ", ", Count(count(Severity::kNote), "note"));
-    out = Styled(out, count(Severity::kError) > 0 ? TextStyle::kError : TextStyle::kBold, color_);
-    out.append(Text(" in ", s.files > 1 ? Text(Count(s.files, "file"), ", ") : "", Count(s.frames, "frame"), ", ",
-                    Count(s.connections, "connection"), ", ", Count(s.transactions, "transaction"), "\n"));
+    std::string out;
     if (s.gaps > 0 || s.truncated_frames > 0)
       out.append(Text("incomplete: ", Count(s.gaps, "gap"), ", ", Count(s.truncated_frames, "truncated frame"),
                       "; rules that need what is missing were not applied\n"));
@@ -91,17 +96,30 @@ class TextReporter final : public Reporter {
     if (suppressed.by_baseline + suppressed.by_list > 0)
       out.append(Text("suppressed: ", suppressed.by_baseline, " by the baseline, ", suppressed.by_list,
                       " by the list of suppressions\n"));
-    List(out, " exercised (rule:times)", s.rules, Exercised);
-    List(out, " not checked at times, for the capture shows too little", s.rules, NotChecked);
-    List(out, " not exercised by this traffic", s.rules, NotExercised);
-    Put(out);
+    if (statistics_) {
+      List(out, " exercised (rule:times)", s.rules, Exercised);
+      List(out, " not checked at times, for the capture shows too little", s.rules, NotChecked);
+      List(out, " not exercised by this traffic", s.rules, NotExercised);
+    }
+    const std::string counts =
+        Text(Count(count(Severity::kError), "error"), ", ", Count(count(Severity::kWarning), "warning"), ", ",
+             Count(count(Severity::kNote), "note"));
+    out.append(Styled(counts, count(Severity::kError) > 0 ? TextStyle::kError : TextStyle::kBold, color_));
+    out.append(Text(" in ", s.files > 1 ? Text(Count(s.files, "file"), ", ") : "", Count(s.frames, "frame"), ", ",
+                    Count(s.connections, "connection"), ", ", Count(s.transactions, "transaction")));
+    const auto exercised = std::ranges::count_if(s.rules, [](const RuleTally& t) { return t.exercised() > 0; });
+    out.append(Text("; ", exercised, " of ", Count(s.rules.size(), "rule"), " exercised"));
+    if (known_ > 0) out.append(Text("; ", Count(known_, "finding"), " known to do no harm"));
+    Put(out.append("\n"));
   }
 
  protected:
   void Show(const Finding& finding) override {
     if (finding.certainty == Certainty::kPresumed) ++presumed_[finding.unseen];
+    known_ += finding.known ? 1 : 0;
     const auto [it, fresh] = index_.try_emplace({finding.connection, finding.rule}, entries_.size());
-    if (!fresh && entries_[it->second].finding.severity == finding.severity) {
+    if (!fresh && entries_[it->second].finding.severity == finding.severity &&
+        entries_[it->second].finding.known == finding.known) {
       Entry& entry = entries_[it->second];
       ++entry.repeats;
       entry.last_frame = finding.frame.number;
@@ -135,6 +153,7 @@ class TextReporter final : public Reporter {
     } else if (finding.proven.number != finding.frame.number) {
       out.append(Text("    ", Styled("proven by", TextStyle::kDim, color_), " frame ", finding.proven.number, "\n"));
     }
+    if (finding.known) Line(out, "harmless", finding.rule->known);
     Line(out, "expected", finding.expected);
     Line(out, "actual", finding.actual);
     Line(out, "specification", fmt::format("{}", fmt::join(Specifications(*finding.rule, finding.profile), ", ")));
@@ -154,10 +173,11 @@ class TextReporter final : public Reporter {
     Put(out);
   }
 
-  const bool color_, quiet_;
+  const bool color_, quiet_, statistics_;
   std::vector<Entry> entries_;
   std::map<std::pair<fabric::ConnectionId, const RuleInfo*>, size_t> index_;
   std::map<std::string, uint64_t> presumed_;  // over all files: why, and how many
+  uint64_t known_ = 0;                        // likewise, findings that do no harm
 };
 
 }  // namespace
@@ -174,8 +194,8 @@ void Summary::Add(const Summary& other) {
   AddTallies(rules, other.rules);
 }
 
-std::unique_ptr<Reporter> MakeTextReporter(Write write, bool color, bool quiet) {
-  return std::make_unique<TextReporter>(std::move(write), color, quiet);
+std::unique_ptr<Reporter> MakeTextReporter(Write write, bool color, bool quiet, bool statistics) {
+  return std::make_unique<TextReporter>(std::move(write), color, quiet, statistics);
 }
 
 }  // namespace stag::conformance

@@ -172,7 +172,7 @@ TEST(TextReport, EndsWithWhatIsPresumed) {
 
 TEST(TextReport, FoldsRepeats) {
   std::string out;
-  const auto reporter = MakeTextReporter([&](std::string_view text) { out.append(text); }, false, false);
+  const auto reporter = MakeTextReporter([&](std::string_view text) { out.append(text); }, false, false, true);
   reporter->BeginFile("a.pcap");
   for (const uint64_t frame : {uint64_t{12}, uint64_t{20}, uint64_t{31}})
     reporter->OnFinding(MakeFinding("WRLIST-006", frame));
@@ -196,7 +196,6 @@ TEST(TextReport, FoldsRepeats) {
       "    where          connection 3, server to client, xid 0x1a2b3c4d\n"
       "    related frames 4, 9\n"
       "    see also       WRLIST-012\n"
-      "3 errors, 1 warning, 0 notes in 100 frames, 2 connections, 30 transactions\n"
       "incomplete: 1 gap, 5 truncated frames; rules that need what is missing were not applied\n"
       "4 of 30 RPCs could not be judged: 3 cut short, 1 with packets that were not captured. Capture whole frames "
       "(tcpdump -s 0). Capture from before the mount on, at the RDMA device rather than the network interface, into "
@@ -206,8 +205,30 @@ TEST(TextReport, FoldsRepeats) {
       "1 rule not checked at times, for the capture shows too little:\n"
       "  WRLIST 006:2(gap)\n"
       "1 rule not exercised by this traffic:\n"
-      "  LONG 001\n");
+      "  LONG 001\n"
+      "3 errors, 1 warning, 0 notes in 100 frames, 2 connections, 30 transactions; 2 of 3 rules exercised\n");
   EXPECT_EQ(reporter->count(Severity::kError), 3u);
+}
+
+TEST(TextReport, TheWorstFirst) {
+  std::string out;
+  const auto reporter = MakeTextReporter([&](std::string_view text) { out.append(text); }, false, false);
+  reporter->BeginFile("a.pcap");
+  Finding known = MakeFinding("PVT-006", 1), data = MakeFinding("WRLIST-018", 4);
+  known.known = true;
+  for (const Finding& finding : {known, MakeFinding("XID-002", 2), MakeFinding("WRLIST-006", 3), data})
+    reporter->OnFinding(finding);
+  reporter->EndFile(MakeSummary(), "");
+  reporter->Finish({});
+  size_t at = 0;
+  for (const char* const text :
+       {"a.pcap:4: error WRLIST-018", "a.pcap:3: error WRLIST-006", "a.pcap:2: warning XID-002",
+        "a.pcap:1: error PVT-006", "    harmless       The Linux server", "; 1 finding known to do no harm\n"}) {
+    const size_t found = out.find(text, at);
+    ASSERT_NE(found, std::string::npos) << text << " in\n" << out;
+    at = found;
+  }
+  EXPECT_EQ(out.find("exercised (rule:times)"), std::string::npos);
 }
 
 TEST(TextReport, NoTerminalCodesFromNamesOrWithoutColour) {
