@@ -123,6 +123,23 @@ std::string Grouped(uint64_t value) {
   return text;
 }
 
+void PutShellWord(std::string& out, std::string_view word) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) {
+    out.append(word);
+    return;
+  }
+  out.push_back('\'');
+  for (const char c : word) {
+    if (c == '\'') {
+      out.append("'\\''");
+    } else {
+      out.push_back(c);
+    }
+  }
+  out.push_back('\'');
+}
+
 std::string ByteCount(uint64_t value) { return Grouped(value) + (value == 1 ? " byte" : " bytes"); }
 
 std::string DurationText(int64_t ns) {

@@ -35,6 +35,9 @@ void PutHex(std::string& out, Bytes bytes);
 // "0x" and eight digits.
 void PutXid(std::string& out, uint32_t xid);
 
+// A word as one gives it to a shell: 'my mount.pcap'.
+void PutShellWord(std::string& out, std::string_view word);
+
 // ISO 8601, UTC, nanoseconds: 2024-01-31T12:00:00.123456789Z.
 void PutTime(std::string& out, int64_t time_ns);
 // 950ns, 31.2us, 4.51ms, 2.04s: at most seven characters below a thousand seconds.

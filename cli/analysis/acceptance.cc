@@ -16,7 +16,10 @@ Result<void> ReadAll(const std::vector<std::string>& paths, Add add) {
   for (const std::string& path : paths) {
     const Result<std::string> text = ReadWhole(path);
     if (!text) return Fail(text.error().message);
-    if (const Result<void> added = add(*text); !added) return Fail(fmt::format("{}:{}", path, added.error().message));
+    if (const Result<void> added = add(*text); !added) {
+      const std::string& why = added.error().message;  // of a line, with its number
+      return Fail(fmt::format("{}:{}{}", path, why.find_first_of("0123456789") == 0 ? "" : " ", why));
+    }
   }
   return {};
 }

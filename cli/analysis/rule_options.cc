@@ -37,4 +37,16 @@ void AddRuleOptions(CLI::App& command, conformance::EngineOptions& options) {
   add_selectors("--ignore", options.ignore, "Not these rules");
 }
 
+void AddAcceptanceOptions(CLI::App& command, AcceptanceOptions& options) {
+  Reads(command.add_option("--suppress", options.suppress,
+                           "Accept findings that a hand-written file lists, with reasons (stag check --help)"))
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  Reads(command.add_option("--baseline", options.baseline,
+                           "Accept the findings of an earlier run: what --write-baseline, or json or jsonl output, "
+                           "of stag check recorded"))
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+}
+
 }  // namespace stag::cli

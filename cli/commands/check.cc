@@ -146,15 +146,7 @@ void AddCheck(CLI::App& app, Run& run) {
       ->delimiter(',');
   command->add_flag("--statistics", options->statistics,
                     "With text, also which rules this traffic exercised, how often, and which it did not");
-  Reads(command->add_option("--suppress", options->accept.suppress,
-                            "Accept findings that a hand-written file lists, with reasons (see below)"))
-      ->allow_extra_args(false)
-      ->type_name("FILE");
-  Reads(command->add_option(
-            "--baseline", options->accept.baseline,
-            "Accept the findings of an earlier run: what --write-baseline, or json or jsonl output, recorded"))
-      ->allow_extra_args(false)
-      ->type_name("FILE");
+  AddAcceptanceOptions(*command, options->accept);
   Writes(command->add_option("--write-baseline", options->accept.write_baseline,
                              "Record all findings as accepted; the exit status is 0 then, if all files could be read"))
       ->type_name("FILE");

@@ -14,6 +14,7 @@
 #include "cli/base/options.h"
 #include "cli/summary/report_page.h"
 #include "conformance/report/transcript.h"
+#include "text/put.h"
 
 namespace stag::cli {
 namespace {
@@ -21,24 +22,8 @@ namespace {
 struct ReportArguments : CommonOptions {
   conformance::EngineOptions engine;
   std::string title = "RPC-over-RDMA report";
+  AcceptanceOptions accept;
 };
-
-void PutQuoted(std::string& out, std::string_view word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) {
-    out.append(word);
-    return;
-  }
-  out.push_back('\'');
-  for (const char c : word) {
-    if (c == '\'') {
-      out.append("'\\''");
-    } else {
-      out.push_back(c);
-    }
-  }
-  out.push_back('\'');
-}
 
 // This process's command line, as one gives it to a shell: "stag report 'my mount.pcap'". "stag" where the system does
 // not tell.
@@ -48,7 +33,7 @@ std::string CommandLine() {
   for (bool first = true; std::getline(file, word, '\0'); first = false) {
     if (first) continue;  // wherever the program is
     out.push_back(' ');
-    PutQuoted(out, word);
+    PutShellWord(out, word);
   }
   return out;
 }
@@ -72,7 +57,7 @@ constexpr char kPart = 'p', kTranscript = 't';
 
 // Reads a file. `reporter` gets its findings.
 ReportPart MakePart(const std::string& file, const ReportArguments& options, size_t number, bool pictures,
-                    conformance::Reporter& reporter, Output& output, FileOutcome& outcome) {
+                    conformance::Reporter& reporter, Acceptance& acceptance, Output& output, FileOutcome& outcome) {
   // What is said while a file is read stands in the page, too, also with --quiet.
   std::vector<std::string> remarks;
   Diagnostics keep([&remarks](std::string_view text) { remarks.emplace_back(text); });
@@ -84,6 +69,7 @@ ReportPart MakePart(const std::string& file, const ReportArguments& options, siz
   SummaryOptions wanted;
   wanted.engine = options.engine;
   wanted.reporter = &reporter;
+  wanted.accept = &acceptance;
   wanted.slowest = ReportPage::kSlowest;
   wanted.pictures = true;
   FileSummary summary(file, reading, wanted, unused);
@@ -91,11 +77,18 @@ ReportPart MakePart(const std::string& file, const ReportArguments& options, siz
   for (const std::string& remark : remarks)
     if (!options.quiet || remark == outcome.trouble) output.diagnostics().ComplainText(remark);
   std::erase(remarks, outcome.trouble);  // the page has it elsewhere
+  if (summary.accepted() > 0)
+    remarks.push_back(
+        fmt::format("{} accepted (--suppress, --baseline), and left out",
+                    summary.accepted() == 1 ? "1 finding is" : Count(summary.accepted(), "finding") + " are"));
   return MakeReportPart(summary, number, options.files.size() > 1, pictures, SizeOf(file), remarks);
 }
 
 // In a team each rank makes the parts and the transcripts of its files; rank 0 has the page.
 int RunReport(const ReportArguments& options, scale::Team* team) {
+  Acceptance acceptance(options.accept);
+  const auto read = acceptance.Read();
+  if (!AllFine(team, read ? "" : read.error().message)) return kExitTrouble;
   Output output = OutputOf(options, team);
   conformance::HtmlBesides besides;
   const auto reporter = conformance::MakeHtmlReporter(WriteTo(output), STAG_VERSION, &besides,
@@ -106,13 +99,13 @@ int RunReport(const ReportArguments& options, scale::Team* team) {
     const auto number = static_cast<size_t>(&file - options.files.data());
     FileOutcome outcome;
     if (!stream) {
-      page.Add(MakePart(file, options, number, page.pictures(), *reporter, of_file, outcome));
+      page.Add(MakePart(file, options, number, page.pictures(), *reporter, acceptance, of_file, outcome));
       return outcome;
     }
     const auto write = [stream](std::string_view record) { stream->Record(kTranscript + std::string(record)); };
     const auto all = [](conformance::FindingSink& next) -> conformance::FindingSink& { return next; };
     conformance::TranscriptWriter writer(write, reporter->wants(), all);
-    const ReportPart part = MakePart(file, options, number, true, writer, of_file, outcome);
+    const ReportPart part = MakePart(file, options, number, true, writer, acceptance, of_file, outcome);
     stream->Record(kPart + Pack(part));
     return outcome;
   };
@@ -148,6 +141,7 @@ void AddReport(CLI::App& app, Run& run) {
       ->type_name("TEXT");
   AddMpi(*command, *options, "the captures are spread over the ranks; rank 0 writes the page, the same as without");
   AddRuleOptions(*command, options->engine);
+  AddAcceptanceOptions(*command, options->accept);
   command->footer(
       "The page needs no network and no other file: attach it to a bug report. It has the names and sizes of the "
       "captures,\n"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -380,6 +381,17 @@ class FileSummary::Shard final : public EngineShard,
   Ends ends_{*this};
 };
 
+// Findings on their way to `next`.
+struct CountedFindings final : conformance::FindingSink {
+  explicit CountedFindings(conformance::FindingSink& sink) : next(sink) {}
+  void OnFinding(const Finding& finding) override {
+    ++count;
+    next.OnFinding(finding);
+  }
+  conformance::FindingSink& next;
+  uint64_t count = 0;
+};
+
 FileSummary::FileSummary(const std::string& file, const CommonOptions& options, const SummaryOptions& wanted,
                          Output& output)
     : name_(DisplayName(file)),
@@ -392,7 +404,8 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
                                             wanted.pictures ? &transport_plotter_ : nullptr);
   gatherer_->SetStatistics(statistics);
   if (wanted.reporter) wanted.reporter->BeginFile(name_);
-  CheckedFile checked(wanted.engine, options, wanted.reporter, *gatherer_);
+  CountedFindings all(wanted.accept ? wanted.accept->Before(*gatherer_) : *gatherer_);
+  CheckedFile checked(wanted.engine, options, wanted.reporter, all);
   std::vector<std::unique_ptr<Shard>> shards;
   while (shards.size() < options.jobs)
     shards.push_back(std::make_unique<Shard>(checked, *this, options.filter, wanted.pictures));
@@ -405,6 +418,7 @@ FileSummary::FileSummary(const std::string& file, const CommonOptions& options, 
   }
   const std::vector<conformance::RuleTally> tallies = checked.Finish(shards);
   if (wanted.reporter) wanted.reporter->EndFile(Summarize(outcome_, tallies), outcome_.trouble);
+  accepted_ = all.count - std::accumulate(gatherer_->findings.begin(), gatherer_->findings.end(), uint64_t{0});
 
   for (const BrokenRule* one : broken()) wrong_.push_back(WhatBroke(*one));
   gatherer_->Finish();

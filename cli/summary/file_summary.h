@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/latency_table.h"
+#include "cli/analysis/acceptance.h"
 #include "cli/analysis/analysis.h"
 #include "cli/credits/credit_plotter.h"
 #include "cli/latency/latency_course.h"
@@ -25,6 +26,8 @@ struct SummaryOptions {
   conformance::EngineOptions engine;
   // Gets the file, its connections and findings, too; null: there is none.
   conformance::Reporter* reporter = nullptr;
+  // Findings that it accepts are left out, of `reporter`, too; null: none is.
+  Acceptance* accept = nullptr;
   // All of the times (else round-trip times alone), and what pictures are drawn of.
   bool pictures = false;
   size_t slowest = 0;  // RPCs to keep, with `pictures`
@@ -55,6 +58,7 @@ class FileSummary {
   // What failed in NFS, that which does harm first.
   const std::vector<analysis::NfsErrors::Kind>& nfs_errors() const { return nfs_errors_; }
   uint64_t findings(conformance::Severity severity) const;
+  uint64_t accepted() const { return accepted_; }  // findings that are left out
   // What was broken, the worst first, then the most frequent.
   std::vector<const BrokenRule*> broken() const;
   // From the first to the last frame of the connections; nullopt: there is none.
@@ -79,7 +83,7 @@ class FileSummary {
   std::unique_ptr<CreditPlotter> credit_plotter_;
   FileOutcome outcome_;
   std::deque<SummarizedConnection> connections_;
-  uint64_t connection_count_ = 0, wrong_left_out_ = 0;
+  uint64_t connection_count_ = 0, wrong_left_out_ = 0, accepted_ = 0;
   std::vector<Wrong> wrong_;
   std::vector<analysis::NfsErrors::Kind> nfs_errors_;
   std::optional<int64_t> span_ns_;

@@ -227,6 +227,7 @@ class Page {
     Heading(out, "Findings", style);
     Put(out, "  {}, {}, {}", Count(summary_.findings(Severity::kError), "error"),
         Count(summary_.findings(Severity::kWarning), "warning"), Count(summary_.findings(Severity::kNote), "note"));
+    if (summary_.accepted() > 0) Put(out, ", without {} that are accepted", summary_.accepted());
     const auto rules = summary_.broken();
     if (!rules.empty())
       Put(out, ": stag check shows them; stag explain {} tells of the first", rules.front()->rule->id);

@@ -148,17 +148,8 @@ void PutInOrder(std::vector<Wrong>& all) {
 }
 
 std::string NextStep(const Wrong& wrong, std::string_view file) {
-  const bool plain = file.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_-+:,@") ==
-                         std::string_view::npos &&
-                     !file.starts_with('-');
-  std::string name;
-  if (plain) {
-    name = file;
-  } else {
-    name = file.starts_with('-') ? "./'" : "'";
-    for (const char c : file) name += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    name += '\'';
-  }
+  std::string name = file.starts_with('-') && file.size() > 1 ? "./" : "";
+  PutShellWord(name, file);
   std::string of;
   for (const fabric::ConnectionId id : wrong.worst) Put(of, "{}{}", of.empty() ? "" : ",", id);
   if (of.empty() && wrong.connection != 0) of = std::to_string(wrong.connection);

@@ -50,6 +50,24 @@ class Summary(Base):
             told = [one for one in lines(stag("check", "--fail-on", "never", "--format", "jsonl", path)) if one["type"] == "finding"]
             self.assertEqual([one["rule"] for one in told if "known" in one], ["PVT-006"] * findings)
 
+    def test_accepted_findings_are_left_out(self):
+        path = str(ROOT / "pcaps" / "real" / "rxe-nfs4.1.pcap.zst")
+        baseline = self.file("baseline.jsonl", b"")
+        stag("check", "--write-baseline", baseline, path)
+        suppress = self.file("suppress", b'{"rule":"PVT-006","reason":"Linux"}\n')
+        for option, file in (("--baseline", baseline), ("--suppress", suppress)):
+            line = summary(path, option, file)
+            self.assertEqual((line["wrong"], line["findings"]["error"]), ([], 0))
+            text = stag("summary", path, option, file).stdout.decode()
+            self.assertIn("Nothing that the capture shows.", text)
+            self.assertIn("0 errors, 0 warnings, 0 notes, without 24 that are accepted\n", text)
+            page = stag("report", path, option, file).stdout.decode()
+            self.assertNotIn("PVT-006", page[page.index('id="wrong"'):page.index('id="about"')])
+            self.assertIn("24 findings are accepted (--suppress, --baseline), and left out", page)
+        missing = stag("summary", path, "--baseline", self.file("odd", b"no json"))
+        self.assertEqual(missing.returncode, 2)
+        self.assertIn(b"odd: neither JSON lines nor a JSON document", missing.stderr)
+
     def test_the_same_trouble_of_several_connections_is_one(self):
         (refused,) = [wrong for wrong in summary(REJECT)["wrong"] if wrong["kind"] == "refused"]
         connections = lines(stag("connections", "--format", "jsonl", REJECT))
