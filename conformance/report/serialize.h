@@ -29,7 +29,8 @@ STAG_MEMBERS(Address, kind, bytes)
 STAG_MEMBERS(Endpoint, address, number)
 STAG_MEMBERS(conformance::Procedure, program, version, procedure)
 STAG_MEMBERS(conformance::Finding, rule, profile, severity, certainty, frame, proven, connection, client_to_server, xid,
-             call_number, start_ns, procedure, message, expected, actual, unseen, related_frames, see_also, once_for, known)
+             call_number, start_ns, procedure, message, expected, actual, unseen, related_frames, see_also, once_for,
+             known)
 STAG_MEMBERS(conformance::RuleTally, rule, counts)
 STAG_MEMBERS(session::Judged, rpcs, cut, missing, one_direction, sampled, foreign, dropped)
 STAG_MEMBERS(conformance::Summary, files, not_judged, frames, connections, transactions, gaps, truncated_frames, judged,
