@@ -27,7 +27,7 @@ Reader::Next AlignedReader::ReadFrame(Frame& frame) {
 // From `first` on, until it is known whether there are two clocks.
 void AlignedReader::Hold(const Frame& first, unsigned clock) {
   Frame frame = first;
-  bytes_.reserve(clocks::ClockFinder::kMaxBytes + (64 << 10));  // in one piece: to grow would take it twice
+  bytes_.reserve(max_bytes_ + (64 << 10));  // in one piece: to grow would take it twice
   const auto hold = [&] {
     held_.push_back({frame, bytes_.size(), clock, reader_.comment()});
     bytes_.insert(bytes_.end(), frame.bytes.begin(), frame.bytes.end());

@@ -4,6 +4,7 @@
 // (session/clocks/clock_finder.h). It copies the frames by which that is told, and delivers them then.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -14,9 +15,12 @@ namespace stag::capture {
 
 class AlignedReader final : public ReaderAround {
  public:
-  // `reader` must outlive this.
-  AlignedReader(Reader& reader, clocks::Policy policy, const link::TunnelPorts& ports = link::kTunnelPorts)
-      : ReaderAround(reader), finder_(policy, ports) {}
+  // `reader` must outlive this. `memory`: bytes that copies of frames may take.
+  AlignedReader(Reader& reader, clocks::Policy policy, const link::TunnelPorts& ports = link::kTunnelPorts,
+                uint64_t memory = clocks::ClockFinder::kMaxBytes)
+      : ReaderAround(reader),
+        max_bytes_(std::min<uint64_t>(memory, clocks::ClockFinder::kMaxBytes)),
+        finder_(policy, ports, max_bytes_) {}
 
   Next ReadFrame(Frame& frame) override;
   const FrameMemory& memory() const override { return copied_ ? none_ : reader_.memory(); }
@@ -38,6 +42,7 @@ class AlignedReader final : public ReaderAround {
   void ForgetHeld();
   void Stamp(Frame& frame, unsigned clock);
 
+  const size_t max_bytes_;
   clocks::ClockFinder finder_;
   const FrameMemory none_{};
   bool copied_ = false;  // the frame that was read last is a copy

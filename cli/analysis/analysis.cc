@@ -140,7 +140,7 @@ FileOutcome WithReader(const std::string& file, const CommonOptions& options, Ou
   if (options.order == Order::kTime || start == capture::OrderedReader::Start::kGoesBack)
     own.memory -= options.memory / 4;
   capture::OrderedReader ordered(frames, OrderOf(options), WindowMemory(options), start, TunnelPortsOf(options));
-  capture::AlignedReader reader(ordered, ClocksOf(options), TunnelPortsOf(options));
+  capture::AlignedReader reader(ordered, ClocksOf(options), TunnelPortsOf(options), options.memory / 4);
   FileOutcome outcome = analyze(reader, DisplayName(file), own);
   outcome.disorder = ordered.disorder();
   if (!options.quiet && !output.closed()) ReportDisorder(DisplayName(file), outcome, output);

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <map>
 #include <span>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "analysis/connection_row.h"
@@ -119,32 +121,38 @@ bool IsWorse(const Wrong& a, const Wrong& b) {
 
 void PutInOrder(std::vector<Wrong>& all) {
   std::ranges::stable_sort(all, IsWorse);
-  std::vector<Wrong> ordered;
-  std::vector<Wrong> same;
-  for (size_t i = 0; i < all.size(); ++i) {
-    Wrong& first = all[i];
-    if (first.text.empty()) continue;  // it went with another
-    same.clear();
-    const auto alike = [&](const Wrong& other) {
-      return !first.rule && !other.rule && other.connection != 0 && other.connection != first.connection &&
-             !other.text.empty() && other.kind == first.kind && other.blames == first.blames &&
-             HarmOf(other) == HarmOf(first) && other.status == first.status && other.connection_count == 0;
+  // One of each connection; what a connection has twice is in a group of its own.
+  struct Group {
+    std::vector<Wrong> same;
+    std::unordered_set<fabric::ConnectionId> connections;
+  };
+  using Key = std::tuple<Harm, std::string, std::optional<Blame>, std::string>;
+  std::vector<Group> groups;
+  std::map<Key, std::vector<size_t>> by_key;
+  for (Wrong& wrong : all) {
+    const auto into = [&](size_t at) {
+      groups[at].connections.insert(wrong.connection);
+      groups[at].same.push_back(std::move(wrong));
     };
-    const bool of_one = first.connection != 0 && first.connection_count == 0;
-    if (of_one && std::any_of(all.begin() + static_cast<ptrdiff_t>(i) + 1, all.end(), alike)) {
-      for (size_t j = i + 1; j < all.size(); ++j) {
-        if (!alike(all[j]) || std::ranges::count(same, all[j].connection, &Wrong::connection) > 0) continue;
-        same.push_back(std::move(all[j]));
-        all[j].text.clear();
-      }
-      same.insert(same.begin(), std::move(first));
-      ordered.push_back(Together(same));
-    } else {
-      ordered.push_back(std::move(first));
+    if (wrong.rule || wrong.connection == 0) {
+      groups.emplace_back().same.push_back(std::move(wrong));
+      continue;
     }
+    std::vector<size_t>& of_key = by_key[Key(HarmOf(wrong), wrong.kind, wrong.blames, wrong.status)];
+    const auto room =
+        std::ranges::find_if(of_key, [&](size_t at) { return !groups[at].connections.contains(wrong.connection); });
+    if (room != of_key.end()) {
+      into(*room);
+      continue;
+    }
+    of_key.push_back(groups.size());
+    groups.emplace_back();
+    into(of_key.back());
   }
-  std::ranges::stable_sort(ordered, IsWorse);
-  all = std::move(ordered);
+  all.clear();
+  for (Group& group : groups)
+    all.push_back(group.same.size() > 1 ? Together(group.same) : std::move(group.same.front()));
+  std::ranges::stable_sort(all, IsWorse);
 }
 
 std::string NextStep(const Wrong& wrong, std::string_view file) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "analysis/judged_row.h"
 #include "conformance/report/reporter.h"
 #include "conformance/report/severity_style.h"
 #include "text/terminal.h"

@@ -56,7 +56,7 @@ unsigned ClockFinder::TakeOdd(const Frame& frame) {
   if (state_ == State::kOne) Begin(time);
   const unsigned clock = Tell(frame);
   bytes_ += frame.bytes.size();
-  if (++frames_ == kMaxFrames || bytes_ >= kMaxBytes) Decide();
+  if (++frames_ == kMaxFrames || bytes_ >= max_bytes_) Decide();
   return clock;
 }
 

@@ -35,11 +35,11 @@ struct TwoClocks {
 
 class ClockFinder {
  public:
-  // It looks at the frames of a file's beginning: until they have so many bytes, or there are very many.
   static constexpr size_t kMaxBytes = size_t{8} << 20;
 
-  explicit ClockFinder(Policy policy, const link::TunnelPorts& ports = link::kTunnelPorts)
-      : policy_(policy), ports_(ports) {}
+  // It looks at the frames of a file's beginning: until they have `max_bytes`, or there are very many.
+  explicit ClockFinder(Policy policy, const link::TunnelPorts& ports = link::kTunnelPorts, size_t max_bytes = kMaxBytes)
+      : policy_(policy), ports_(ports), max_bytes_(max_bytes) {}
 
   // A frame as it was captured, in order. Returns the clock that stamped it: 0, or 1, which is another than that of the
   // frames before. While it looks, that is not certain.
@@ -83,6 +83,7 @@ class ClockFinder {
 
   const Policy policy_;
   const link::TunnelPorts ports_;
+  const size_t max_bytes_;
   State state_ = State::kOne;
   TwoClocks found_;
   unsigned reference_ = 0;

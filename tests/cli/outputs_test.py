@@ -26,7 +26,8 @@ LARGE = REAL / "siw-nfs4.1.pcap.zst"
 NFS3 = REAL / "rxe-nfs3.pcap.zst"
 
 # Options that name a file: what a command reads (FILE: its captures), and what it writes. IN and OUT stand for the files.
-READS = {("latency", "--against"), ("check", "--suppress"), ("check", "--baseline"), ("scrub", "--key"),
+READS = {("latency", "--against"), ("check", "--suppress"), ("check", "--baseline"), ("summary", "--suppress"),
+         ("summary", "--baseline"), ("report", "--suppress"), ("report", "--baseline"), ("scrub", "--key"),
          ("capture", "--scrub"), ("serve", "--keytab"), ("serve", "--export"), ("probe", "--keytab"), ("probe", "--compare")}
 WRITES = {("summary", "--output"), ("report", "--output"), ("connections", "--output"), ("transactions", "--output"),
           ("credits", "--svg"), ("credits", "--output"), ("transport", "--output"), ("transport", "--svg"),
