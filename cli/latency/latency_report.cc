@@ -83,10 +83,25 @@ void PutMedians(std::string& out, const analysis::LatencyRow& row) {
   if (compared.against.times.p50.ns > 0) Put(out, " ({:+.1f} %)", compared.difference->p50_percent.value);
 }
 
+// Whether the rank test could find no difference of so many times, however large it is: of all orders in which they can
+// be, even the rarest two are not rare enough.
+bool AreTooFew(uint64_t a, uint64_t b) {
+  double orders = 1;
+  const uint64_t fewer = std::min(a, b), more = std::max(a, b);
+  for (uint64_t i = 1; i <= fewer && orders < 2 / kSignificance; ++i)
+    orders *= static_cast<double>(more + i) / static_cast<double>(i);
+  return orders < 2 / kSignificance;
+}
+
 void PutVerdict(std::string& out, const std::vector<analysis::LatencyRow>& rows, const Style& style) {
   const analysis::LatencyRow& all = rows.front();
   if (!all.comparison || !(*all.comparison).difference) return;
   const analysis::LatencyComparison& compared = *all.comparison;
+  if (AreTooFew(all.now.count, compared.against.count)) {
+    Put(out, "  {}too few RPCs to tell{}: {}, {} before; median {} -> {}\n", style.dim, style.reset, all.now.count,
+        compared.against.count, DurationText(compared.against.times.p50.ns), DurationText(all.now.times.p50.ns));
+    return;
+  }
   Put(out, "  {}{}{}: ", *compared.significant ? compared.effect->value > 0 ? style.red : style.green : style.dim,
       NameOf(compared.verdict), style.reset);
   PutMedians(out, all);

@@ -16,8 +16,8 @@ struct Document {
 constexpr Document kDocuments[] = {
     {"RFC8166", "RFC 8166", Profile::kRfc8166},
     {"RFC8797", "RFC 8797", Profile::kRfc8166},
-    {"RFC8167(own knowledge)", "RFC 8167", Profile::kRfc8166},
-    {"RFC8267(own knowledge)", "RFC 8267", Profile::kRfc8166},
+    {"RFC8167", "RFC 8167", Profile::kRfc8166},
+    {"RFC8267", "RFC 8267", Profile::kRfc8166},
     {"rfc5666bis", "rfc5666bis", Profile::kRfc5666bis},
     {"RFC5666(draft-08)", "RFC 5666 (draft-08)", Profile::kRfc5666},
     // What carries RPC-over-RDMA is the same whatever its version.

@@ -32,7 +32,7 @@ void PutMessage(JsonWriter& json, std::string_view key, std::string_view text) {
   json.Key(key).BeginObject().Member("text", escaped).EndObject();
 }
 
-// "Read segment is 1,P,H,L,OO" -> "ReadSegmentIs1PHLOO": section 3.49.7 wants an identifier.
+// "Words that are 0 or 1" -> "WordsThatAre0Or1": section 3.49.7 wants an identifier.
 std::string Identifier(std::string_view title) {
   std::string out;
   bool start = true;

@@ -125,7 +125,7 @@ TEST(Catalogue, FindGroup) {
 TEST(Source, Text) {
   EXPECT_EQ(SourceText({"RFC8166", "3.4.5"}), "RFC 8166 3.4.5");
   EXPECT_EQ(SourceText({"RFC5666(draft-08)", "3.4"}), "RFC 5666 (draft-08) 3.4");
-  EXPECT_EQ(SourceText({"RFC8167(own knowledge)", ""}), "RFC 8167");
+  EXPECT_EQ(SourceText({"RFC8167", "4.1"}), "RFC 8167 4.1");
 }
 
 }  // namespace
