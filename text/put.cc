@@ -124,8 +124,8 @@ std::string Grouped(uint64_t value) {
 }
 
 void PutShellWord(std::string& out, std::string_view word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) {
+  constexpr std::string_view kUnquoted = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%";
+  if (!word.empty() && word.find_first_not_of(kUnquoted) == std::string_view::npos) {
     out.append(word);
     return;
   }
