@@ -98,7 +98,8 @@ class Signatures {
   std::vector<std::string> Take() { return std::move(found_); }
 
  private:
-  // What comes sooner may be for a NAK, or for acknowledgments, that the capture does not have.
+  // Whether a timer made the sender repeat. A sooner repeat may be for a NAK, or for acknowledgments, that the capture
+  // does not have.
   static bool IsTimer(const transport::Episode& e) {
     constexpr int64_t kTimer = 10'000'000, kTcpTimer = 190'000'000;  // ns; TCP's is 200 ms at least in Linux
     const bool tcp = e.kind == transport::Episode::Kind::kSegments;
@@ -106,7 +107,7 @@ class Signatures {
            Elapsed(e.cause, e.first).value_or(0) >= (tcp ? kTcpTimer : kTimer);
   }
 
-  // What was sent again after a silence, and no NAK had asked for it.
+  // Packets that were sent again after a silence, and that no NAK had asked for.
   void FindTimers(const ConnectionLimits& limits, const transport::Health& health) {
     uint64_t count = 0;
     int64_t longest = 0, all = 0;

@@ -22,7 +22,7 @@ bool StartsWith(Window& input, Bytes magic) { return std::ranges::equal(input.Pe
 // What both have in common: the compressed input and the verdict.
 class Decompressor : public ByteSource {
  public:
-  // What the decoder still holds comes out at the next Read.
+  // The next Read gives the bytes that the decoder still holds, without waiting.
   bool Waits(std::chrono::milliseconds patience) const final {
     return !held_back_ && input_.AtHand().empty() && input_.Waits(patience);
   }

@@ -117,8 +117,7 @@ void ReportPage::AddWrong(const std::vector<Wrong>& all) {
 
 void ReportPage::PutSentence(std::string& out, const Sentence& sentence) const {
   const Wrong& wrong = sentence.wrong;
-  const std::string_view rank = wrong.known ? std::string_view("known") : RankName(wrong.rank);
-  Put(out, "<li><span class=\"badge {0}\">{0}</span><span class=\"text\">", rank);
+  Put(out, "<li><span class=\"badge {0}\">{0}</span><span class=\"text\">", BadgeOf(wrong));
   std::string_view text = wrong.text;
   if (wrong.rule) {
     Put(out, "<a href=\"#findings\" data-filter-rule=\"{0}\">{0}</a>", wrong.rule->id);

@@ -92,8 +92,7 @@ class Page {
                                      : wrong.rank == Wrong::Rank::kError   ? style.red
                                      : wrong.rank == Wrong::Rank::kTrouble ? style.yellow
                                                                            : style.cyan;
-      Put(out, "  {}{:<8}{}{}", color, wrong.known ? std::string_view("known") : RankName(wrong.rank), style.reset,
-          wrong.text);
+      Put(out, "  {}{:<8}{}{}", color, BadgeOf(wrong), style.reset, wrong.text);
       if (wrong.frame != 0) Put(out, " {}Frame {}.{}", style.dim, wrong.frame, style.reset);
       Put(out, "\n");
       if (!wrong.known)

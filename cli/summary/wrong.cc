@@ -31,6 +31,8 @@ std::string_view RankName(Wrong::Rank rank) {
   return {};
 }
 
+std::string_view BadgeOf(const Wrong& wrong) { return wrong.known ? "known" : RankName(wrong.rank); }
+
 Wrong WhatBroke(const BrokenRule& b) {
   Wrong wrong;
   wrong.rank = b.severity == Severity::kError     ? Wrong::Rank::kError

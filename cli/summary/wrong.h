@@ -56,7 +56,7 @@ struct SummarizedConnection {
   }
 };
 
-// What it costs, the worst first: the order of what is wrong.
+// The harm that a trouble does, the worst first: the order of troubles.
 enum class Harm : uint8_t {
   kData,         // bytes are wrong, or what the server kept for the client is gone
   kConnection,   // a connection was lost or not had, and RPCs with it
@@ -81,7 +81,8 @@ struct Wrong {
   bool known = false;                           // Finding::known
   int64_t lost_ns = 0;                          // that RPCs waited for it, as far as is known
   uint64_t count = 0;                           // of what is counted; 0: it is not
-  // Of the same trouble on several connections: how many, and the worst three, of which the first is `connection`.
+  // The same trouble on several connections: how many they are, and the worst three, of which the first is
+  // `connection`.
   uint64_t connection_count = 0;
   std::vector<fabric::ConnectionId> worst = {};
   std::string status = {};  // of NFS, that the RPCs ended with
@@ -92,6 +93,8 @@ void PutInOrder(std::vector<Wrong>& all);
 // A command to look closer, for a shell. `file`: the capture's name.
 std::string NextStep(const Wrong& wrong, std::string_view file);
 std::string_view RankName(Wrong::Rank rank);  // "error", "trouble", "warning", "note"
+// The word that people see beside the sentence: "known", or the name of its rank.
+std::string_view BadgeOf(const Wrong& wrong);
 
 Wrong WhatBroke(const BrokenRule& broken);
 // Packets that came again: captured twice, or sent again.

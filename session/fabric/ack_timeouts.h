@@ -17,7 +17,7 @@ class AckTimeouts {
  public:
   static constexpr int64_t kShortest = 500'000;  // ns: where no REQ was captured; nobody sets less
 
-  // Of a Local ACK Timeout, which has 5 bits; 0: it says nothing.
+  // Returns the time that a Local ACK Timeout of 5 bits stands for; 0: the REQ says nothing.
   static int64_t Nanoseconds(uint8_t exponent) { return exponent == 0 ? 0 : int64_t{4096} << (exponent & 31); }
 
   // A REQ between these hosts has this Local ACK Timeout, of 5 bits; 0 says nothing. Of several the shortest counts:
